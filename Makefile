@@ -1,0 +1,39 @@
+# Everything a newcomer needs; each target does its own set-up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test test-slow lint bench clean
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+.venv/.runtime: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/.complete: .venv/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
+	@touch $@
+
+demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to verified release
+	$(BIN)/shoal demo --dir demo
+
+test: .venv/.complete lint  ## lint, then run all tests but the slow ones
+	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-slow: .venv/.complete  ## the tests that take longer
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: .venv/.complete  ## style, types, spelling
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/codespell src tests benchmarks docs README.md CHANGELOG.md CONTRIBUTING.md
+
+bench: .venv/.complete  ## speed and loss, as ratios measured in one run
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove what the other targets made
+	rm -rf .venv demo .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,201 @@
+"""The facade: a table and a recipe in, a release out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.cluster.registry import check_feasible, choose
+from shoal.engine import local
+from shoal.errors import RecipeError, SensitiveUnprotectedWarning
+from shoal.measure.loss import loss, tight_costs
+from shoal.recipe import Recipe, column_faults
+from shoal.recode.generalize import Generalized, generalize
+from shoal.release import Release
+from shoal.stages import Progress, stage
+from shoal.table import frames
+from shoal.table.columns import Encoded, IntArray
+from shoal.table.encode import encode
+from shoal.table.read import mark_missing, read
+from shoal.verify import verify_table
+
+
+def anonymize(
+    data: Any,
+    recipe: Recipe | None = None,
+    *,
+    quasi: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
+    identifiers: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    k: int | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    method: str = "auto",
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Publish a table so that every row hides among at least k that look alike.
+
+    Parameters
+    ----------
+    data : pandas, Polars or Arrow frame, or Recipe
+        The table; or a recipe whose [input] names a file.
+    recipe : Recipe, optional
+        What to do with a frame. Without it, say so with the parameters below.
+    quasi, sensitive, identifiers, keep, drop : iterables of str
+        The columns of each role. Every column needs one.
+    k : int
+        Smallest class size.
+    hierarchies : mapping of str to str or dict, optional
+        By column: a file, a nested table, or `{"intervals": [5, 10]}` and the like.
+    method, seed, options
+        How the classes are found.
+    progress : callable, optional
+        Called with the name of a stage and the share of it that is done.
+
+    Returns
+    -------
+    Release
+        Verified by another engine before it is returned.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [31, 33, 58, 60], "sex": ["f", "f", "m", "f"]})
+    >>> shoal.anonymize(people, quasi=["age", "sex"], k=2).table.rows()
+    [('[31, 33]', 'f'), ('[31, 33]', 'f'), ('[58, 60]', '{f, m}'), ('[58, 60]', '{f, m}')]
+
+    """
+    if isinstance(data, Recipe):
+        recipe, data = data, None
+    if recipe is None:
+        recipe = _recipe_from_arguments(
+            quasi, sensitive, identifiers, keep, drop, k, hierarchies, method, seed, options
+        )
+    release = prepare(data, recipe, progress=progress)
+    with stage(release.timings, "verify", progress):
+        release.accept(verify_table(release.frame.to_arrow(), recipe, rows=release.released))
+    return release
+
+
+def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release:
+    """Make a release that nobody has verified yet: verify it before it leaves the house.
+
+    `data` is a frame, or None for the file that the recipe names.
+    """
+    import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
+
+    timings: dict[str, float] = {}
+    with stage(timings, "read", progress):
+        table = _table(data, recipe)
+        check_feasible(table.height, recipe.privacy.k)
+    with stage(timings, "encode", progress):
+        encoded = encode(table, recipe)
+    method = choose(recipe.method.name)
+    with stage(timings, "cluster", progress) as tick:
+        labels = local.run(encoded, recipe, method, tick).labels
+    with stage(timings, "recode", progress):
+        published = generalize(encoded, labels)
+        frame = _released_frame(table, encoded, published, recipe)
+    with stage(timings, "measure", progress):
+        sizes = np.bincount(published.labels[published.labels >= 0])
+        k = recipe.privacy.k
+        release = Release(
+            frame=frame,
+            recipe=recipe,
+            method=method.name,
+            rows=table.height,
+            released=frame.height,
+            suppressed=table.height - frame.height,
+            classes=len(sizes),
+            k=int(sizes.min()),
+            loss=loss(encoded, published.labels, published.costs, k),
+            loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
+            timings=timings,
+            source=data,
+        )
+    _warn_unprotected(recipe, encoded, published.labels)
+    return release
+
+
+def _table(data: Any, recipe: Recipe) -> pl.DataFrame:
+    """Read or convert the table and compare its columns with the recipe's."""
+    if data is not None:
+        table = mark_missing(frames.to_polars(data), recipe.input.missing)
+    elif recipe.input.path is not None:
+        table = read(recipe.resolve(recipe.input.path), recipe.input)
+    else:
+        raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
+    faults = column_faults(recipe, table.columns)
+    if faults:
+        raise RecipeError.from_faults(faults)
+    return table
+
+
+def _released_frame(
+    table: pl.DataFrame, encoded: Encoded, published: Generalized, recipe: Recipe
+) -> pl.DataFrame:
+    """Put the published columns together, in canonical order: sorted by what is published.
+
+    Columns are built from the recipe alone, so nothing that has no role can slip through.
+    """
+    inside = published.labels >= 0
+    number = "class"
+    while number in table.columns:
+        number += "_"
+    others = recipe.named("sensitive", "keep")
+    rows = pl.DataFrame({number: published.labels[inside]}).with_columns(
+        table[name].gather(encoded.order[inside]) for name in others
+    )
+    # Classes are numbered in the order of their texts, so this sorts by all published columns.
+    rows = rows.sort([number, *others], nulls_last=True)
+    quasi = published.texts[rows[number].to_numpy()]
+    released = [name for name in table.columns if name in recipe.quasi or name in others]
+    return pl.concat([quasi, rows.drop(number)], how="horizontal").select(released)
+
+
+def _warn_unprotected(recipe: Recipe, encoded: Encoded, labels: IntArray) -> None:
+    """Warn when a class shares one sensitive value: k says nothing about that."""
+    names = recipe.named("sensitive")
+    if not names or encoded.label is None or recipe.label != names[0]:
+        return
+    released = labels >= 0
+    pairs = np.unique(labels[released].astype(np.int64) << 32 | encoded.label[released])
+    values = np.bincount(pairs >> 32)
+    alike = int((values == 1).sum())
+    if alike:
+        warnings.warn(
+            f"{alike} of {len(values)} classes share one value of `{names[0]}`: whoever knows that a "
+            "person is in such a class knows that value. k-anonymity does not protect against this.",
+            SensitiveUnprotectedWarning,
+            stacklevel=3,
+        )
+
+
+def _recipe_from_arguments(
+    quasi: Iterable[str],
+    sensitive: Iterable[str],
+    identifiers: Iterable[str],
+    keep: Iterable[str],
+    drop: Iterable[str],
+    k: int | None,
+    hierarchies: Mapping[str, Any] | None,
+    method: str,
+    seed: int,
+    options: Mapping[str, Any] | None,
+) -> Recipe:
+    if k is None:
+        raise RecipeError("recipe.invalid", "k is missing.", "say how many rows a class needs: k=5")
+    changes = {
+        "columns": {name: {"hierarchy": given} for name, given in (hierarchies or {}).items()},
+        "method": {"name": method, "seed": seed, "options": dict(options or {})},
+    }
+    return Recipe.from_roles(
+        quasi=quasi, sensitive=sensitive, identifiers=identifiers, keep=keep, drop=drop, k=k, changes=changes
+    )

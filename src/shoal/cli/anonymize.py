@@ -1,0 +1,161 @@
+"""`shoal anonymize`: from a raw table to a verified release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
+from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+from shoal.errors import Fault, RecipeError
+
+_LATER = "Not in this version."
+
+
+def anonymize(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECIPE_OR_FILE", help="A recipe (.toml), or a table with flags for its columns."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where the release goes; the ending chooses the format."),
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="Smallest class size.")] = None,
+    method: Annotated[str | None, typer.Option("--method", help="See `shoal methods`.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Same seed, data and version: same bytes.")
+    ] = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    identifier: Identifier = None,
+    keep: Keep = None,
+    drop: Drop = None,
+    default: Annotated[
+        str | None,
+        typer.Option("--default", help="Role of unnamed columns: drop.", rich_help_panel="Columns"),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy.", rich_help_panel="Columns"
+        ),
+    ] = None,
+    no_bound: Annotated[
+        bool, typer.Option("--no-bound", help="Skip the lower bound of the loss.", hidden=True)
+    ] = False,
+    goal: Annotated[list[str] | None, typer.Option("--goal", help=_LATER, hidden=True)] = None,
+    views: Annotated[str | None, typer.Option("--views", help=_LATER, hidden=True)] = None,
+    effort: Annotated[str | None, typer.Option("--effort", help=_LATER, hidden=True)] = None,
+    also: Annotated[list[str] | None, typer.Option("--also", help=_LATER, hidden=True)] = None,
+    accept_composition: Annotated[
+        bool, typer.Option("--accept-composition", help=_LATER, hidden=True)
+    ] = False,
+    record: Annotated[str | None, typer.Option("--record", help=_LATER, hidden=True)] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Anonymize a table and write the release, verified, with its manifest beside it.
+
+    Flags override the values of a recipe.
+
+    Examples:  shoal anonymize recipe.toml -o out.csv
+    shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
+    """
+    with reporting(as_json, quiet):
+        _refuse_later(
+            {"--goal": goal, "--views": views, "--effort": effort, "--also": also,
+             "--accept-composition": accept_composition, "--record": record}
+        )  # fmt: skip
+        columns = given_roles(quasi, sensitive, identifier, keep, drop)
+        for name, file in _hierarchies(hierarchy or []).items():
+            columns.setdefault(name, {})["hierarchy"] = file
+        changes = {
+            "columns": columns | ({"default": default} if default else {}),
+            "privacy": {"k": k} if k is not None else {},
+            "method": {"name": method, "seed": seed},
+            "output": {"path": None if output is None else str(output)},
+        }
+        result = publish(_recipe(source, changes), quiet)
+        if as_json:
+            print_json(result)
+        elif not quiet:
+            print(summary(result))
+
+
+def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
+    """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
+    from shoal.anonymize import prepare
+    from shoal.release import manifest_path
+    from shoal.table.write import check_target
+
+    if recipe.output.path is None:
+        raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
+    check_target(Path(recipe.output.path))
+    with progress_bar(quiet) as progress:
+        release = prepare(None, recipe, progress=progress)
+        path = release.write(progress=progress)
+    paths = {"output": str(path), "manifest": str(manifest_path(path)), "report": None}
+    return {**release.to_dict(), **paths}
+
+
+def summary(result: dict[str, Any]) -> str:
+    """Say in a few lines what was released and what holds."""
+    loss = result["loss"]
+    lines = [
+        f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} classes "
+        f"({result['suppressed']:,} suppressed), method {result['method']}, {result['seconds']:.1f} s",
+    ]
+    lines += [
+        f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - verified on the written file"
+        for goal in result["goals"]
+    ]
+    lines += [
+        f"  information loss: {loss['gcp']:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  release:  {result['output']}",
+        f"  manifest: {result['manifest']}",
+    ]
+    return "\n".join(lines)
+
+
+def _recipe(source: Path, changes: dict[str, Any]) -> Any:
+    from shoal.recipe import Recipe
+
+    if source.suffix.lower() == ".toml":
+        return Recipe.load(source, changes=changes)
+    return Recipe.from_dict({**changes, "input": {"path": str(source.absolute())}} | _without_none(changes))
+
+
+def _without_none(changes: dict[str, Any]) -> dict[str, Any]:
+    return {
+        section: {key: value for key, value in values.items() if value is not None}
+        for section, values in changes.items()
+    }
+
+
+def _hierarchies(given: list[str]) -> dict[str, str]:
+    """Split COLUMN=FILE; the file is relative to the working directory, as all flags are."""
+    split = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not equals or not file:
+            raise RecipeError(
+                "recipe.invalid", "--hierarchy takes COLUMN=FILE.", "for example zip=zip_tree.csv"
+            )
+        split[name.strip()] = str(Path(file).absolute())
+    return split
+
+
+def _refuse_later(flags: dict[str, Any]) -> None:
+    """Refuse what the contract names and this version does not have, instead of ignoring it."""
+    faults = [
+        Fault("recipe.not_available", f"This version of shoal does not have {flag} yet.", "leave it out")
+        for flag, value in flags.items()
+        if value
+    ]
+    if faults:
+        raise RecipeError.from_faults(faults)

@@ -1,0 +1,108 @@
+"""What all commands share: options, output, errors and progress.
+
+Data goes to stdout, everything else to stderr. Nothing heavy is imported at the top, so that
+`shoal --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.errors import PrivacyWarning, ShoalError
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all else on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON, if asked).")]
+
+_STAGES = {
+    "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
+    "measure": "measuring", "write": "writing", "verify": "verifying",
+}  # fmt: skip
+INTERRUPTED, INTERNAL = 130, 4
+
+
+@contextmanager
+def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
+    """Turn errors into one clear message and the exit status of the contract."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning(quiet)
+        warnings.simplefilter("always", PrivacyWarning)
+        try:
+            yield
+        except ShoalError as error:
+            _print_error(error, as_json)
+            raise typer.Exit(error.exit_status) from None
+        except KeyboardInterrupt:
+            print("interrupted; nothing was left behind", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort):
+            raise
+        except BaseException as error:  # a panic of a native library is no Exception
+            _print_fault(error, as_json)
+            raise typer.Exit(INTERNAL) from None
+
+
+def _show_warning(quiet: bool) -> Callable[..., None]:
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, PrivacyWarning) and not quiet:
+            print(f"warning: {message}", file=sys.stderr)
+
+    return show
+
+
+def _print_error(error: ShoalError, as_json: bool) -> None:
+    print(f"error [{error.code}]: {error}", file=sys.stderr)
+    if as_json:
+        faults = [vars(fault) for fault in error.faults]
+        print_json(
+            {"error": {"code": error.code, "message": error.message, "hint": error.hint, "faults": faults}}
+        )
+
+
+def _print_fault(error: BaseException, as_json: bool) -> None:
+    """Say where shoal broke. The exception's own text may quote a cell, so it is not shown."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "shoal" in Path(f.filename).parts]
+    place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
+    message = f"internal fault: {type(error).__name__} in {place}"
+    print(f"{message}\n\nhint: please report this line and your recipe, not your data", file=sys.stderr)
+    if as_json:
+        print_json({"error": {"code": "internal", "message": message, "hint": "", "faults": []}})
+
+
+def print_json(data: dict[str, Any] | list[Any]) -> None:
+    """Print one JSON value on stdout."""
+    print(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
+    """Show a bar for each stage on a terminal; give None where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:>12}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(stage: str, share: float) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0)
+            bars.update(tasks[stage], completed=share)
+
+        yield show
+
+
+def names(text: str | None) -> list[str]:
+    """Split a list of column names at commas."""
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []

@@ -1,0 +1,58 @@
+"""`shoal demo`: the whole story on made-up hospital data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.anonymize import publish, summary
+from shoal.cli.console import Json, Quiet, print_json, reporting
+
+
+def demo(
+    folder: Annotated[Path, typer.Option("--dir", help="Where the files go.")] = Path("shoal-demo"),
+    rows: Annotated[
+        int, typer.Option("--rows", min=100, help="How many hospital stays to make up.")
+    ] = 10_000,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make up hospital data, anonymize it, verify the release, and show where everything is."""
+    with reporting(as_json, quiet):
+        from shoal.datasets import write_hospital
+        from shoal.recipe import Recipe
+
+        _make_folder(folder)
+        recipe_path = write_hospital(folder, rows, 0)
+        changes = {"output": {"path": str(folder / "hospital-k5.csv")}}
+        result = publish(Recipe.load(recipe_path, changes=changes), quiet)
+        if as_json:
+            print_json(result)
+        elif not quiet:
+            _tell(recipe_path, result)
+
+
+def _make_folder(folder: Path) -> None:
+    from shoal.table.write import unwritable
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder / "hospital.csv", error) from None
+
+
+def _tell(recipe_path: Path, result: dict[str, Any]) -> None:
+    """Show a few released rows: they are the only ones that may be shown."""
+    import polars as pl
+
+    released = pl.read_csv(result["output"], infer_schema=False)
+    print(f"made-up hospital stays: {recipe_path.with_name('hospital.csv')}")
+    print(f"the recipe:             {recipe_path}\n")
+    print(summary(result))
+    print("\nsome released rows:")
+    with pl.Config(tbl_rows=8, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_cols=-1):
+        print(released.sample(min(8, released.height), seed=0))
+    print("\ncheck the file yourself:")
+    print(f"  shoal verify {result['output']} --recipe {recipe_path}")

@@ -1,0 +1,47 @@
+"""The `shoal` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from shoal.cli import anonymize, demo, methods, verify
+
+app = typer.Typer(
+    name="shoal",
+    help="Publish tables about people safely: every released row hides among at least k that look alike.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # a traceback with local variables would show cells
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("anonymize")(anonymize.anonymize)
+app.command("verify")(verify.verify)
+app.command("methods")(methods.methods)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from shoal import __version__
+
+        print(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _shoal(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,76 @@
+"""`shoal verify`: measure every goal on the written file alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+from xml.etree import ElementTree
+
+import typer
+
+from shoal.cli.console import Json, Quiet, print_json, reporting
+from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+
+
+def verify(
+    released: Annotated[Path, typer.Argument(metavar="OUT", help="The released file.")],
+    recipe: Annotated[Path | None, typer.Option("--recipe", help="The recipe that it was made with.")] = None,
+    quasi: Quasi = None,
+    sensitive: Sensitive = None,
+    identifier: Identifier = None,
+    keep: Keep = None,
+    drop: Drop = None,
+    k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
+    original: Annotated[
+        Path | None, typer.Option("--original", help="The raw table, to compare with.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check a released file: read it with another engine and compare with what was promised.
+
+    Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
+    """
+    with reporting(as_json, quiet):
+        from shoal.verify import verify as check
+
+        asked = _recipe(recipe, given_roles(quasi, sensitive, identifier, keep, drop), k)
+        verdict = check(released, asked, original=original, named_only=recipe is None)
+        if junit is not None:
+            _write_junit(verdict, junit)
+        if as_json:
+            print_json(verdict.to_dict())
+        elif not quiet:
+            print(verdict)
+        if not verdict.holds:
+            raise typer.Exit(1)
+
+
+def _recipe(path: Path | None, columns: dict[str, Any], k: int | None) -> Any:
+    from shoal.recipe import Recipe
+
+    changes = {"columns": columns, "privacy": {"k": k}}
+    if path is not None:
+        return Recipe.load(path, changes=changes)
+    return Recipe.from_dict({**changes, "privacy": {} if k is None else {"k": k}})
+
+
+def _write_junit(verdict: Any, path: Path) -> None:
+    """Write one test case for each goal and one for the rest, as continuous integration reads them."""
+    from shoal.table.write import write_text
+
+    suite = ElementTree.Element("testsuite", name="shoal verify")
+    for goal in verdict.goals:
+        name = goal.type if goal.column is None else f"{goal.type} of {goal.column}"
+        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name=name)
+        if not goal.holds:
+            text = f"asked {goal.asked}, achieved {goal.achieved}"
+            ElementTree.SubElement(case, "failure", message=text)
+    case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name="promises")
+    for problem in verdict.problems:
+        ElementTree.SubElement(case, "failure", message=f"{problem.code}: {problem.message}")
+    failures = sum(case.find("failure") is not None for case in suite)
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failures))
+    write_text(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n", path)

@@ -1,0 +1,78 @@
+"""Encoded columns as fixed-point integers, so that costs are exact sums in any order.
+
+One unit of weight is `unit` steps. The sum of all weights stays below `TOTAL`, so that a cost
+fits into 32 bits; `unit` is a multiple of 720720 = lcm(1..16) where there is room, so that
+ranges and tree heights up to 16 have no rounding at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.table.columns import Encoded, RangeColumn, TreeColumn
+
+TOTAL = 1 << 29
+_COMPOSITE = 720720
+
+
+@dataclass(frozen=True)
+class FixedColumns:
+    """The columns of an encoded table, ranges first, as the kernels take them."""
+
+    unit: int
+    span: npt.NDArray[np.int32]  # (n_range): the cost of a whole range
+    position: npt.NDArray[np.int32]  # (n_range, n): a missing value lies at 2 x span
+    leaf: npt.NDArray[np.int32]  # (n_tree, n)
+    parent: npt.NDArray[np.int32]  # the trees, one behind the other
+    height: npt.NDArray[np.int32]
+    first_leaf: npt.NDArray[np.int32]
+    last_leaf: npt.NDArray[np.int32]
+    leaf_node: npt.NDArray[np.int32]
+    node_at: npt.NDArray[np.int64]
+    leaf_at: npt.NDArray[np.int64]
+
+
+def fixed_columns(encoded: Encoded, rows: npt.NDArray[np.int64]) -> FixedColumns:
+    """Convert the columns, for the rows listed."""
+    unit = int(TOTAL / encoded.weights.sum())
+    unit -= unit % _COMPOSITE if unit >= _COMPOSITE else 0
+    ranges = [column for column in encoded.columns if isinstance(column, RangeColumn)]
+    trees = [column for column in encoded.columns if isinstance(column, TreeColumn)]
+    spans = [round(column.weight * unit) for column in ranges]
+    heights = [
+        np.rint(c.tree.height / max(1, c.tree.total_height) * round(c.weight * unit)).astype(np.int32)
+        for c in trees
+    ]
+    return FixedColumns(
+        unit=unit,
+        span=np.array(spans, np.int32),
+        position=_stacked([_positions(c, s, rows) for c, s in zip(ranges, spans, strict=True)], len(rows)),
+        leaf=_stacked([column.codes[rows] for column in trees], len(rows)),
+        parent=_joined([column.tree.parent for column in trees]),
+        height=_joined(heights),
+        first_leaf=_joined([column.tree.first_leaf for column in trees]),
+        last_leaf=_joined([column.tree.last_leaf for column in trees]),
+        leaf_node=_joined([column.tree.leaf_nodes for column in trees]),
+        node_at=_begins([column.tree.n_nodes for column in trees]),
+        leaf_at=_begins([column.tree.n_leaves for column in trees]),
+    )
+
+
+def _positions(column: RangeColumn, span: int, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    points = np.append(np.rint(column.points * span), 2 * span).astype(np.int32)
+    return points[column.codes[rows]]
+
+
+def _stacked(rows: list[npt.NDArray[np.int32]], n: int) -> npt.NDArray[np.int32]:
+    return np.ascontiguousarray(rows, dtype=np.int32).reshape(len(rows), n)
+
+
+def _joined(arrays: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
+    return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)
+
+
+def _begins(sizes: list[int]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *sizes], dtype=np.int64)[:-1]

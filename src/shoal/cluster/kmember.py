@@ -1,0 +1,207 @@
+"""Greedy k-member clustering [byun2007]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.cluster.fixed import FixedColumns, fixed_columns
+from shoal.cluster.registry import ClusterResult, Progress, check_feasible
+from shoal.errors import RecipeError
+from shoal.options import KMemberOptions
+from shoal.table.columns import Encoded
+
+# A block of units that fits the first-level cache; tables of fewer blocks are scanned by one thread,
+# because two threads that wait for each other after every scan lose more than they win.
+_BLOCK = 2048
+_PARALLEL_FROM = 32
+# Between two calls of the kernel progress is shown and an interruption is seen; a call scans
+# about this many units, a few tenths of a second.
+_SCANS_PER_CALL = 20_000_000
+
+
+class KMember:
+    """Grow classes one row at a time, always taking the row that widens the class least.
+
+    Start far from the last class, add the row that costs least until there are `k`, begin again.
+    The fewer than `k` rows left over at the end join the class where the loss grows least. Time
+    grows with the square of the number of rows.
+
+    Parameters
+    ----------
+    k : int
+        Smallest class size allowed, at least 2.
+    seed : int, optional
+        Chooses the first row and the order of the rows left over.
+    options : KMemberOptions, optional
+        `opens`, `anchor`, `label`, `class_penalty`.
+
+    Notes
+    -----
+    Follows figure 5 of [byun2007]_. Where its text and its pseudo-code differ, the pseudo-code is
+    the default: the first class is opened by the row furthest from the random one, and later ones
+    by the row furthest from the last row added; `opens="start"` and `anchor="first"` give the
+    text. Figure 5 returns a table of fewer than k rows as it is; here that is an error. The class
+    penalty of section 3.4 is switched on by a `label` column; a row that matches any of several
+    tied majority labels is not penalised, and rows left over are placed without it.
+
+    Costs are fixed-point integers (`cluster.fixed`). Ties go to the lowest position in canonical
+    order, so threads do not change the result.
+
+    Every class has at least k rows: a class is opened only while k rows are free, and rows left
+    over only add. It has at most 2k - 1, because fewer than k rows are left over.
+
+    References
+    ----------
+    .. [byun2007] Byun, Kamra, Bertino, Li. Efficient k-Anonymization Using Clustering Techniques.
+       DASFAA 2007. doi:10.1007/978-3-540-71703-4_18
+
+    """
+
+    def __init__(self, k: int, *, seed: int = 0, options: KMemberOptions | None = None) -> None:
+        self.k = k
+        self.seed = seed
+        self.options = options or KMemberOptions()
+
+    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+        """Label the rows, in the order of the encoded rows."""
+        check_feasible(encoded.n_rows, self.k)
+        start, priority = draw(encoded.n_rows, self.seed)
+        uses_label = self.options.label is not None
+        if uses_label and encoded.label is None:
+            raise RecipeError(
+                "recipe.option", "The class penalty needs a label column.", "name one in `label`"
+            )
+        growth = _Growth(encoded, self.k, self.options, start, encoded.label if uses_label else None)
+        growth.run(progress)
+        growth.place_leftovers(priority)
+        return ClusterResult(growth.labels)
+
+    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
+        """Label the rows, in the order of the input rows."""
+        return encoded.in_input_order(self.fit(encoded).labels)
+
+
+def draw(n_rows: int, seed: int) -> tuple[int, npt.NDArray[np.int64]]:
+    """Draw the first row and the order in which rows left over are placed."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    return int(random.integers(n_rows)), random.permutation(n_rows)
+
+
+class _Growth:
+    """The arrays of one run, and the calls of the kernel."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        k: int,
+        options: KMemberOptions,
+        start: int,
+        label: npt.NDArray[np.int32] | None,
+    ) -> None:
+        n = encoded.n_rows
+        self.encoded, self.k, self.n = encoded, k, n
+        self.labels = np.full(n, -1, np.int32)
+        self.rows, begins = _units(encoded, label)
+        heads = self.rows[begins]
+        fixed = fixed_columns(encoded, heads)
+        self.fixed = fixed
+        opener = self._put_first(start, begins) if options.opens == "start" else -1
+        self.cursor = np.array([0, n, len(begins), opener, 0], np.int64)
+        penalty = 0 if label is None else round(options.class_penalty * fixed.unit)
+        n_labels = 1 if label is None else int(label.max()) + 1
+        self.settings = np.array([k, 1, int(options.anchor == "first"), penalty, n_labels], np.int64)
+        self._allocate(fixed, begins, encoded.tuple_of_row[heads], label, heads, start)
+
+    def _put_first(self, start: int, begins: npt.NDArray[np.int64]) -> int:
+        """Move the row that opens the first class to the front of its unit; return the unit."""
+        at = int(np.flatnonzero(self.rows == start)[0])
+        unit = int(np.searchsorted(begins, at, side="right")) - 1
+        first = int(begins[unit])
+        self.rows[first : at + 1] = np.roll(self.rows[first : at + 1], 1)
+        return unit
+
+    def _allocate(
+        self,
+        fixed: FixedColumns,
+        begins: npt.NDArray[np.int64],
+        tuple_ids: npt.NDArray[np.int32],
+        label: npt.NDArray[np.int32] | None,
+        heads: npt.NDArray[np.int64],
+        start: int,
+    ) -> None:
+        from shoal.kernels import kmember as kernel
+
+        m = len(begins)
+        ends = np.append(begins[1:], self.n)
+        unit_labels = np.zeros(m, np.int32) if label is None else label[heads]
+        self.units = kernel.Units(fixed.position, fixed.leaf, begins.copy(), ends, tuple_ids, unit_labels)
+        self.trees = kernel.Trees(
+            fixed.parent, fixed.height, fixed.first_leaf, fixed.last_leaf, fixed.leaf_node,
+            fixed.node_at, fixed.leaf_at,
+        )  # fmt: skip
+        self.box, self.old = self._empty_box(), self._empty_box()
+        self.scan = kernel.Scan(
+            np.zeros(m, np.int32), np.zeros(-(-m // _BLOCK), np.int32), _BLOCK, _PARALLEL_FROM
+        )
+        n_classes, n_range, n_tree = self.n // self.k, len(fixed.span), len(fixed.leaf)
+        self.classes = kernel.Classes(
+            np.zeros((n_classes, n_range), np.int32), np.zeros((n_classes, n_range), np.int32),
+            np.zeros((n_classes, n_tree), np.int32), np.zeros(n_classes, np.int64),
+            np.zeros(n_classes, np.int64),
+        )  # fmt: skip
+        point = fixed_columns(self.encoded, np.array([start]))
+        kernel.start_box(self.box, self.trees, point.position[:, 0], point.leaf[:, 0])
+
+    def _empty_box(self) -> Any:
+        from shoal.kernels import kmember as kernel
+
+        n_range, n_tree, leaves = len(self.fixed.span), len(self.fixed.leaf), len(self.fixed.leaf_node)
+        return kernel.Box(
+            np.zeros(n_range, np.int32), np.zeros(n_range, np.int32), np.zeros(n_tree, np.int32),
+            np.zeros(leaves, np.int32), np.zeros(leaves, np.int32),
+        )  # fmt: skip
+
+    def run(self, progress: Progress | None) -> None:
+        """Grow classes until fewer than k rows are free."""
+        from shoal.kernels import kmember as kernel
+
+        while self.cursor[1] >= self.k:
+            self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.cursor[2]) * (self.k + 1)))
+            kernel.grow(
+                self.units, self.trees, self.box, self.old, self.scan, self.fixed.span, self.rows,
+                self.labels, self.classes, self.cursor, self.settings,
+            )  # fmt: skip
+            if progress is not None:
+                # Each class is cheaper than the one before: the work left goes with the square.
+                progress(1 - (int(self.cursor[1]) / self.n) ** 2)
+
+    def place_leftovers(self, priority: npt.NDArray[np.int64]) -> None:
+        """Give the rows left over, in random order, to the classes that they cost least."""
+        from shoal.kernels import kmember as kernel
+
+        left = np.flatnonzero(self.labels < 0)
+        left = left[np.argsort(priority[left])]
+        if len(left) == 0:
+            return
+        points = fixed_columns(self.encoded, left)
+        kernel.place_leftovers(
+            left, points.position, points.leaf, self.classes, int(self.cursor[0]), self.trees,
+            self.fixed.span, self.labels,
+        )  # fmt: skip
+
+
+def _units(
+    encoded: Encoded, label: npt.NDArray[np.int32] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Group the rows that the algorithm cannot tell apart.
+
+    Returns the rows, unit by unit and ascending within a unit, and where each unit begins.
+    """
+    tuples = encoded.tuple_of_row.astype(np.int64)
+    keys = tuples if label is None else tuples * (int(label.max()) + 1) + label
+    rows = np.argsort(keys, kind="stable")
+    changes = np.flatnonzero(np.diff(keys[rows])) + 1
+    return rows, np.concatenate([[0], changes])

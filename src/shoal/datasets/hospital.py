@@ -1,0 +1,331 @@
+"""Made-up hospital stays: a table that looks real, of any length, and belongs to nobody.
+
+Three facts of a stay are drawn together, because each bears on the others: the diagnosis, the sex and
+the age. The rest follows from them, one column after the other: what somebody of that age does for a
+living, where such people live, in which season the illness comes, what it costs. The tables behind
+this are in `_hospital_tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.datasets import _hospital_tables as tables
+
+Tree: TypeAlias = "dict[str, Tree]"
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Floats: TypeAlias = NDArray[np.float64]
+
+DIAGNOSIS_TREE: Tree = {
+    "all": {
+        chapter: {block: {entry.code: {} for entry in entries} for block, entries in blocks.items()}
+        for chapter, blocks in tables.DIAGNOSES.items()
+    }
+}
+PROFESSION_TREE: Tree = {
+    "all": {sector: {entry.name: {} for entry in entries} for sector, entries in tables.PROFESSIONS.items()}
+}
+
+_DIAGNOSES = [entry for blocks in tables.DIAGNOSES.values() for block in blocks.values() for entry in block]
+_PROFESSIONS = [entry for sector in tables.PROFESSIONS.values() for entry in sector]
+_CODES = [entry.code for entry in _DIAGNOSES]
+_PROFESSION_NAMES = [entry.name for entry in _PROFESSIONS]
+_AGES = np.arange(tables.OLDEST + 1)
+_RHYTHMS: tuple[tables.Rhythm, ...] = ("even", "winter", "summer", "planned")
+_SETTLEMENTS: tuple[tables.Settlement, ...] = ("anywhere", "city", "rural")
+_FIRST_DAY = np.datetime64("2022-01-01", "D")
+_N_DAYS = 3 * 365 + 1
+_NO_PROFESSION = 0.02
+_NO_POSTCODE = 0.005
+
+
+def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
+    """Make a table of hospital stays, one row each.
+
+    Time and memory grow in step with `rows`: ten million take seconds and a few gigabytes.
+
+    Parameters
+    ----------
+    rows : int, default 10_000
+        Number of stays, at least 1.
+    seed : int, default 0
+        The same seed, number of rows and version give the same table. Not negative.
+
+    Returns
+    -------
+    stays : polars.DataFrame
+        Columns `name`, `patient` (unique), `birth_date`, `sex`, `postcode`, `profession`,
+        `admission_date`, `diagnosis` (a leaf of `DIAGNOSIS_TREE`) and `cost` (whole euros). About two
+        in a hundred professions (leaves of `PROFESSION_TREE`) and one in two hundred postcodes are null.
+
+    Raises
+    ------
+    ValueError
+        If `rows` is below 1 or `seed` is negative.
+
+    Notes
+    -----
+    A shorter table is not the beginning of a longer one with the same seed.
+
+    Examples
+    --------
+    >>> stays = hospital(rows=1000, seed=7)
+    >>> stays.shape, stays["patient"].n_unique()
+    ((1000, 9), 1000)
+
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, but is {rows}")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    diagnosis, sex, age = _draw_cases(rows, rng)
+    admission = _draw_admission(diagnosis, rng)
+    birth = admission - _draw_days_lived(diagnosis, age, rng)
+    profession = _draw_given(_profession_weights(), sex * len(_AGES) + age, rng)
+    return pl.DataFrame(
+        {
+            "name": _draw_names(sex, rng),
+            "patient": _draw_patients(rows, rng),
+            "birth_date": _dates(birth),
+            "sex": _pick(tables.SEXES, sex),
+            "postcode": _with_gaps(_draw_postcodes(profession, rng), _NO_POSTCODE, rng),
+            "profession": _with_gaps(_pick(_PROFESSION_NAMES, profession), _NO_PROFESSION, rng),
+            "admission_date": _dates(admission),
+            "diagnosis": _pick(_CODES, diagnosis),
+            "cost": _draw_costs(diagnosis, age, rng),
+        }
+    )
+
+
+def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
+    """Write the stays, their trees and a recipe for them into a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Made if it is not there. Gets `hospital.csv`, `hospital_diagnosis.csv`,
+        `hospital_profession.csv` and `hospital.toml`; files of these names are replaced.
+    rows, seed : int
+        As in `hospital`.
+
+    Returns
+    -------
+    recipe : pathlib.Path
+        The recipe `hospital.toml`.
+
+    """
+    stays = hospital(rows, seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    stays.write_csv(folder / "hospital.csv")
+    _write(folder / "hospital_diagnosis.csv", _arx_lines(DIAGNOSIS_TREE))
+    _write(folder / "hospital_profession.csv", _arx_lines(PROFESSION_TREE))
+    recipe = folder / "hospital.toml"
+    _write(recipe, tables.RECIPE)
+    return recipe
+
+
+def _write(path: Path, text: str) -> None:
+    """Write `text` with the same bytes on every system."""
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _arx_lines(tree: Tree) -> str:
+    """Spell a tree as ARX does: one line per leaf, from the leaf up to the root."""
+    return "".join(f"{';'.join(path)}\n" for path in _leaf_paths(tree))
+
+
+def _leaf_paths(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Walk through the leaves, each with its ancestors up to the root."""
+    for name, children in tree.items():
+        path = (name, *above)
+        if children:
+            yield from _leaf_paths(children, path)
+        else:
+            yield path
+
+
+def _draw(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
+    """Draw positions of `weights`, each as often as its weight says."""
+    ends = np.cumsum(weights)
+    # The last end is exactly 1 and a draw is below 1; the search to the right skips weights of zero.
+    return np.searchsorted(ends / ends[-1], rng.random(rows), side="right")
+
+
+def _draw_given(weights: Floats, given: Ints, rng: np.random.Generator) -> Ints:
+    """Draw for each row a column of `weights`, from the line of `weights` that `given` names."""
+    ends = np.cumsum(weights, axis=1)
+    ends /= ends[:, -1:]
+    # All lines side by side on one axis, line i from i to i + 1, so that one search serves all rows.
+    ends += np.arange(len(weights))[:, None]
+    # 24 random bits plus a small whole number are exact in a double: no draw is rounded up into the
+    # next line, which would make a pupil of a pensioner.
+    needles = given + rng.random(len(given), dtype=np.float32).astype(np.float64)
+    columns: Ints = np.searchsorted(ends.ravel(), needles, side="right") - given * weights.shape[1]
+    return columns
+
+
+def _pick(texts: Sequence[str], positions: Ints) -> pl.Series:
+    """Look up the text at each position."""
+    return pl.Series(texts, dtype=pl.String).gather(positions.astype(np.uint32))
+
+
+def _with_gaps(texts: pl.Series, share: float, rng: np.random.Generator) -> pl.Series:
+    """Replace a share of the texts by null."""
+    known = pl.Series(rng.random(len(texts), dtype=np.float32) >= share)
+    return pl.select(pl.when(known).then(texts)).to_series()
+
+
+def _dates(days: Ints) -> pl.Series:
+    """Turn days since 1970 into dates."""
+    return pl.Series(days.astype(np.int32)).cast(pl.Date)
+
+
+def _population() -> Floats:
+    """Count inhabitants by sex and age."""
+    return np.array(
+        [np.interp(_AGES, tables.POPULATION_AGES, tables.POPULATION[sex]) for sex in tables.SEXES]
+    )
+
+
+def _case_weights() -> Floats:
+    """Weigh every combination of diagnosis, sex and age."""
+    population = _population()
+    weights = np.empty((len(_DIAGNOSES), *population.shape))
+    for i, entry in enumerate(_DIAGNOSES):
+        risk = np.exp(-0.5 * ((_AGES - entry.peak) / entry.spread) ** 2)
+        risk[(entry.low > _AGES) | (entry.high < _AGES)] = 0.0
+        cases = population * risk * np.array([[entry.women], [1.0 - entry.women]])
+        weights[i] = cases * (entry.share / cases.sum())
+    return weights
+
+
+def _draw_cases(rows: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+    """Draw diagnosis, sex and age (in completed years) together."""
+    weights = _case_weights()
+    diagnosis, sex, age = np.unravel_index(_draw(weights.ravel(), rows, rng), weights.shape)
+    return diagnosis, sex, age
+
+
+def _day_weights() -> Floats:
+    """Weigh the days of three years, one line per rhythm."""
+    days = _FIRST_DAY + np.arange(_N_DAYS)
+    year = (days - days.astype("datetime64[Y]")).astype(int) * (2 * np.pi / 365.25)
+    weekend = ~np.is_busday(days)
+    # Between the years only emergencies come in.
+    holidays = (year < np.deg2rad(6)) | (year > np.deg2rad(350))
+    # Infections peak late in January, accidents and heat in the middle of July.
+    winter, summer = np.cos(year - np.deg2rad(25)), np.cos(year - np.deg2rad(195))
+    acute = np.where(weekend, 0.8, 1.0)
+    planned = np.where(weekend, 0.12, 1.0) * np.where(holidays, 0.25, 1.0)
+    seasons = {
+        "even": acute,
+        "winter": acute * (1 + 0.45 * winter),
+        "summer": acute * (1 + 0.3 * summer),
+        "planned": planned * (1 - 0.12 * summer),
+    }
+    return np.array([seasons[rhythm] for rhythm in _RHYTHMS])
+
+
+def _draw_admission(diagnosis: Ints, rng: np.random.Generator) -> Ints:
+    """Draw the day of admission, as days since 1970."""
+    rhythm = np.array([_RHYTHMS.index(entry.rhythm) for entry in _DIAGNOSES])
+    return _draw_given(_day_weights(), rhythm[diagnosis], rng) + int(_FIRST_DAY.astype(int))
+
+
+def _draw_days_lived(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
+    """Draw the age in days such that `age` birthdays have passed, whatever the leap years."""
+    # `enough` holds all the leap days that so many years can have, `too_many` only those that one
+    # year more must have: in between, the calendar agrees wherever the years lie.
+    enough = 365 * _AGES + (_AGES + 3) // 4
+    too_many = 365 * (_AGES + 1) + (_AGES + 1) // 4
+    luck = rng.random(len(age), dtype=np.float32)
+    days = enough[age] + (luck * (too_many - enough)[age]).astype(np.int64)
+    newborn = np.array([entry.high == 0 for entry in _DIAGNOSES])
+    # Most newborn patients are admitted where and when they are born, the rest within days.
+    return np.where(newborn[diagnosis], (4 * luck**6).astype(np.int64), days)
+
+
+def _profession_weights() -> Floats:
+    """Weigh the professions, one line per sex and age."""
+    lines = []
+    for entry in _PROFESSIONS:
+        begun = np.clip((_AGES - entry.low + 1) / entry.ramp, 0, 1)
+        not_ended = np.clip((entry.high - _AGES + 1) / entry.ramp, 0, 1)
+        by_age = entry.weight * begun * not_ended
+        lines.append(np.concatenate([entry.women * by_age, (1 - entry.women) * by_age]))
+    return np.array(lines).T
+
+
+def _postcodes(prefix: str, thousands: int, thousands_per_code: float) -> tuple[list[str], Floats]:
+    """Share out a place among postcodes, the centre (the lowest numbers) more crowded than the rim."""
+    free = 5 - len(prefix)
+    n_codes = min(10**free, max(1, round(thousands / thousands_per_code)))
+    # Districts of about four codes, far apart: so every digit splits the place once more.
+    size = max(4, -(-n_codes // 10 ** (free - 1)))
+    step = 10 * (10 ** (free - 1) // -(-n_codes // size))
+    numbers = [i // size * step + i % size * (10 // size) for i in range(n_codes)]
+    codes = [f"{prefix}{number:0{free}d}" for number in numbers]
+    crowd = 1 / np.sqrt(np.arange(n_codes) + 2.0)
+    return codes, thousands * crowd / crowd.sum()
+
+
+def _draw_postcodes(profession: Ints, rng: np.random.Generator) -> pl.Series:
+    """Draw where people live, which some professions have a say in."""
+    cities = [_postcodes(prefix, n, 10) for prefix, n in tables.CITIES.items()]
+    villages = [_postcodes(prefix, n, 4) for prefix, n in tables.COUNTRYSIDE.items()]
+    codes = [code for place in cities + villages for code in place[0]]
+    weights = np.concatenate([place[1] for place in cities + villages])
+    is_city = np.arange(len(codes)) < sum(len(place[0]) for place in cities)
+    pull = {
+        "anywhere": weights,
+        "city": weights * np.where(is_city, 1.0, 0.2),
+        "rural": weights * np.where(is_city, 0.04, 1.0),
+    }
+    lines = np.array([pull[settlement] for settlement in _SETTLEMENTS])
+    lives = np.array([_SETTLEMENTS.index(entry.lives) for entry in _PROFESSIONS])
+    return _pick(codes, _draw_given(lines, lives[profession], rng))
+
+
+def _rank_weights(n: int) -> Floats:
+    """Weigh a list of names whose first are the most common."""
+    return 1 / (np.arange(n) + 4.0)
+
+
+def _full_names(sex: str) -> tuple[list[str], Floats]:
+    """List every name that a person of this sex can bear, with weights."""
+    texts: list[str] = []
+    weights: list[Floats] = []
+    for origin in tables.NAMES:
+        given = (origin.female if sex == "female" else origin.male).split()
+        stems, endings = origin.stems.split(), origin.endings.split()
+        texts += [f"{first} {stem}{ending}" for first in given for stem in stems for ending in endings]
+        ranks = [_rank_weights(len(part)) for part in (given, stems, endings)]
+        crowd = np.multiply.outer(np.multiply.outer(ranks[0], ranks[1]), ranks[2]).ravel()
+        weights.append(origin.weight * crowd / crowd.sum())
+    return texts, np.concatenate(weights)
+
+
+def _draw_names(sex: Ints, rng: np.random.Generator) -> pl.Series:
+    """Draw given name and surname of one origin."""
+    women, men = (_full_names(name) for name in tables.SEXES)
+    lines = np.array([women[1], men[1]])
+    return _pick(women[0] + men[0], sex * lines.shape[1] + _draw_given(lines, sex, rng))
+
+
+def _draw_patients(rows: int, rng: np.random.Generator) -> pl.Series:
+    """Draw patient numbers, none twice, in no order."""
+    width = max(7, len(str(rows - 1)))
+    numbers = pl.Series(rng.choice(10**width, rows, replace=False))
+    return pl.select("P" + pl.lit(numbers).cast(pl.String).str.zfill(width)).to_series()
+
+
+def _draw_costs(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> pl.Series:
+    """Draw what the stay cost: log-normal around the diagnosis' median, dearer with age."""
+    median = np.array([entry.cost for entry in _DIAGNOSES])[:, None] * np.exp(0.006 * (_AGES - 50))
+    costs = np.exp(0.5 * rng.standard_normal(len(age))) * median[diagnosis, age]
+    return pl.Series(np.rint(costs).astype(np.int64))

@@ -1,0 +1,144 @@
+"""One tree of exceptions, each with a stable code, and the privacy warnings.
+
+A message names columns and numbers, never a cell's value: errors end up in logs and tickets,
+and those are read by people who may not see the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Every code that shoal can raise, with what it means. The reference documentation and the tests
+# walk this table: a code that is raised but not listed is a programming error.
+CODES: dict[str, str] = {
+    "recipe.unreadable": "The recipe file cannot be opened or is not TOML.",
+    "recipe.invalid": "A key of the recipe is unknown, missing, or has a value that is not allowed.",
+    "recipe.unknown_column": "The recipe names a column that the table does not have.",
+    "recipe.unnamed_column": "The table has columns to which the recipe gives no role.",
+    "recipe.doubly_used_column": "One column is named in two roles.",
+    "recipe.no_quasi": "No column has the role quasi.",
+    "recipe.option": "A method option is unknown or its value is not allowed.",
+    "recipe.not_available": "The recipe asks for something that this version of shoal does not have yet.",
+    "data.unreadable": "The input cannot be opened or is not in the format that its name says.",
+    "data.empty": "The input has no rows.",
+    "data.encoding": "The input is not UTF-8 (nor UTF-16 with its mark, nor the encoding given).",
+    "data.ragged": "Some lines of the input have more or fewer cells than the header.",
+    "data.duplicate_column": "Two columns of the input have the same name.",
+    "data.kind": "A column has cells that do not fit the kind given for it.",
+    "data.infinite": "A numeric column holds infinities.",
+    "data.order": "An ordinal column holds values that its order does not list.",
+    "data.missing": "A quasi column has missing values and the recipe says that this is an error.",
+    "hierarchy.unreadable": "A hierarchy file cannot be opened or parsed.",
+    "hierarchy.cycle": "A hierarchy contains a cycle.",
+    "hierarchy.roots": "A hierarchy has no root or several.",
+    "hierarchy.duplicate": "A value stands at two places of a hierarchy.",
+    "hierarchy.uncovered": "A column holds values that its hierarchy does not have.",
+    "hierarchy.build": "A hierarchy cannot be built from what the recipe gives.",
+    "output.unwritable": "The release cannot be written where it should go.",
+    "infeasible.rows": "The table has fewer rows than k.",
+    "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
+    "promise.broken": "What was written does not keep a promise; it was deleted.",
+    "extra.missing": "An optional package is not installed.",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong: a stable code, a sentence, and what to do about it."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise AssertionError(f"error code {self.code} is not listed")
+
+    def __str__(self) -> str:
+        return f"{self.message}\n\nhint: {self.hint}" if self.hint else self.message
+
+
+class ShoalError(ValueError):
+    """The root of all errors that shoal raises on purpose.
+
+    Parameters
+    ----------
+    code : str
+        One of `CODES`; stable between versions.
+    message : str
+        A sentence that names columns and numbers, never a cell's value.
+    hint : str, optional
+        What the user can do.
+
+    """
+
+    exit_status = 2
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        self._set((Fault(code, message, hint),))
+
+    @classmethod
+    def from_faults(cls, faults: Sequence[Fault]) -> ShoalError:
+        """Build one error that reports all of `faults` at once."""
+        error = cls(faults[0].code, faults[0].message, faults[0].hint)
+        error._set(tuple(faults))
+        return error
+
+    def _set(self, faults: tuple[Fault, ...]) -> None:
+        self.faults = faults
+        self.code = faults[0].code
+        self.message = faults[0].message
+        self.hint = faults[0].hint
+        text = str(faults[0]) if len(faults) == 1 else _numbered(faults)
+        super().__init__(text)
+
+
+def _numbered(faults: Sequence[Fault]) -> str:
+    """List several faults, each with its hint below it."""
+    lines = [f"{len(faults)} faults:"]
+    for number, fault in enumerate(faults, 1):
+        lines.append(f"  {number}. {fault.message}")
+        if fault.hint:
+            lines.append(f"     hint: {fault.hint}")
+    return "\n".join(lines)
+
+
+class RecipeError(ShoalError):
+    """What is asked for is wrong or does not fit the table."""
+
+
+class DataError(ShoalError):
+    """The table itself cannot be used."""
+
+
+class HierarchyError(ShoalError):
+    """A hierarchy is broken or does not cover its column."""
+
+
+class OutputError(ShoalError):
+    """The release cannot be written."""
+
+
+class MissingExtraError(ShoalError):
+    """An optional package is needed; the hint has the install command."""
+
+
+class InfeasibleError(ShoalError):
+    """No partition of this table meets the goals."""
+
+    exit_status = 3
+
+
+class PromiseError(ShoalError):
+    """What was written does not hold what was promised. It has been deleted."""
+
+    exit_status = 1
+
+
+class PrivacyWarning(UserWarning):
+    """Something legal that a careful publisher should look at."""
+
+
+class SensitiveUnprotectedWarning(PrivacyWarning):
+    """A sensitive column is released with no goal but k: a class may share one value."""

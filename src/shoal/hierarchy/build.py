@@ -1,0 +1,352 @@
+"""Hierarchies made from the values of a column: flat, intervals, prefixes, dates.
+
+Without any value (a column that is missing throughout) each of them is a tree of one node, the root.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy.tree import ROOT_LABEL, Tree
+
+Number = int | float
+NumberText = Callable[[Number], str]
+
+# The default interval tree has levels of these shares of the range, finest first.
+DEFAULT_PARTS = (16, 8, 4, 2)
+
+
+def number_text(value: Number) -> str:
+    """Write a number in its canonical form.
+
+    Examples
+    --------
+    >>> [number_text(value) for value in (7, 3.0, -0.0, 0.1)]
+    ['7', '3', '0', '0.1']
+
+    """
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return "0" if value == 0 else repr(float(value)).removesuffix(".0")
+
+
+def flat(values: Iterable[str], column: str) -> Tree:
+    """Put all values, sorted by text, directly under the root.
+
+    Parameters
+    ----------
+    values : iterable of str
+        Any text, the root's own label included: that raw value is a leaf like others.
+    column : str
+        Not used, since nothing can fail; all builders are called alike.
+
+    """
+    leaves = sorted(set(values))
+    return Tree.from_preorder((ROOT_LABEL, *leaves), (-1, *(0 for _ in leaves)))
+
+
+def intervals(
+    values: Sequence[Number], widths: Sequence[Number], column: str, *, text: NumberText = number_text
+) -> Tree:
+    """Group numbers into nested intervals aligned at 0.
+
+    Parameters
+    ----------
+    values : sequence of int or float
+        The column's values, finite. They become the leaves, in ascending order.
+    widths : sequence of int or float
+        Width of the intervals of each level, finest first: positive, each a multiple of the one before.
+    column : str
+        Name of the column, for messages.
+    text : callable, optional
+        Writes a number, as leaf and as end of an interval.
+
+    Returns
+    -------
+    tree : Tree
+        Intervals are ``[low, high]``. With integers throughout both ends are included, ``[20, 24]``;
+        otherwise neighbours share an end, ``[20, 25]``, and a value on it belongs to the upper one.
+
+    Raises
+    ------
+    HierarchyError
+        `hierarchy.build` for bad widths or values that are not finite.
+
+    Notes
+    -----
+    Numbers are taken as the decimals that they are written as, and compared as integers: 0.3 lies at the
+    start of an interval of width 0.1, although 0.3 // 0.1 is 2 in floats.
+
+    Examples
+    --------
+    >>> tree = intervals([21, 24, 38], [5, 20], "age")
+    >>> tree.labels
+    ('*', '[20, 39]', '[20, 24]', '21', '24', '[35, 39]', '38')
+
+    """
+    steps = _checked_widths(widths, column)
+    numbers = _distinct(values, column)
+    exact = [_exact(value) for value in numbers]
+    scale = math.lcm(*(number.denominator for number in (*exact, *steps)))
+    grid = _Grid(0, tuple(int(step * scale) for step in steps), scale, text)
+    return grid.tree(numbers, [int(number * scale) for number in exact], column)
+
+
+def default_intervals(values: Sequence[Number], column: str, *, text: NumberText = number_text) -> Tree:
+    """Group numbers into intervals of 1/16, 1/8, 1/4 and 1/2 of their range, counted from the smallest.
+
+    Parameters
+    ----------
+    values : sequence of int or float
+        The column's values, finite. Positions of an ordinal column or days will do, with a `text` for them.
+    column : str
+        Name of the column, for messages.
+    text : callable, optional
+        Writes a number. An integer end may lie beyond the largest value.
+
+    Notes
+    -----
+    The range of integers is the number of integers from smallest to largest, both counted. Widths are
+    rounded up to the next integer that is a multiple of the one before; those that repeat another level
+    (a width of 1 repeats the leaves, one as wide as the range repeats the root) are left out.
+
+    Examples
+    --------
+    >>> default_intervals([17, 30, 90], "age").labels[1:5]
+    ('[17, 56]', '[17, 36]', '[17, 26]', '[17, 21]')
+
+    """
+    numbers = _distinct(values, column)
+    if not numbers:
+        return flat((), column)
+    exact = [_exact(value) for value in numbers]
+    scale = math.lcm(*(number.denominator for number in exact))
+    if scale > 1:
+        return _shared_out(numbers, exact, scale * DEFAULT_PARTS[0], text, column)
+    points = [int(number) for number in exact]
+    grid = _Grid(points[0], _whole_widths(points[-1] - points[0] + 1), 1, text)
+    return grid.tree(numbers, points, column)
+
+
+def prefix(values: Iterable[str], step: int, column: str) -> Tree:
+    """Mask `step` more characters from the right at each level, until nothing is left but the root.
+
+    Parameters
+    ----------
+    values : iterable of str
+        Codes such as postcodes; lengths may differ.
+    step : int
+        Characters masked per level, at least 1.
+    column : str
+        Name of the column, for messages.
+
+    Raises
+    ------
+    HierarchyError
+        `hierarchy.build` for a bad step, `hierarchy.duplicate` when a value looks like a masked other.
+
+    Examples
+    --------
+    >>> prefix(["47918", "47906"], 2, "zip").labels
+    ('*', '4****', '479**', '47906', '47918')
+
+    """
+    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
+        raise _unbuildable(column, "the number of characters to mask per level is not a whole number above 0")
+    leaves = sorted(set(values))
+    if not leaves:
+        return flat((), column)
+    paths = [(leaf, *_masks(leaf, step), ROOT_LABEL) for leaf in leaves]
+    n_masks = len(set(leaves).intersection(label for path in paths for label in path[1:]))
+    if n_masks:
+        raise HierarchyError(
+            "hierarchy.duplicate",
+            f"Column `{column}` holds {n_masks} values that end in stars and look like masked values.",
+            "give the column a hierarchy file, or clean these values",
+        )
+    return Tree.from_paths(paths, column)
+
+
+def dates(values: Iterable[datetime.date], units: Sequence[str], column: str) -> Tree:
+    """Group dates by calendar units.
+
+    Parameters
+    ----------
+    values : iterable of datetime.date
+        They become the leaves, as ISO texts in ascending order.
+    units : sequence of str
+        ``["week"]``, or some of month, quarter, year and decade in this order. Weeks are those of
+        ISO 8601; they run across the ends of months and years and so nest in none.
+    column : str
+        Name of the column, for messages.
+
+    Raises
+    ------
+    HierarchyError
+        `hierarchy.build` for units that are unknown or do not nest.
+
+    Examples
+    --------
+    >>> dates([datetime.date(2024, 3, 5)], ["month", "quarter", "decade"], "birth").labels
+    ('*', '2020s', '2024-Q1', '2024-03', '2024-03-05')
+
+    """
+    _check_units(units, column)
+    days = sorted(set(values))
+    if not days:
+        return flat((), column)
+    paths = [(day.isoformat(), *(_DATE_LABELS[unit](day) for unit in units), ROOT_LABEL) for day in days]
+    return Tree.from_paths(paths, column)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Nested intervals over numbers held as integers, in units of 1 / scale: no rounding anywhere."""
+
+    origin: int
+    widths: tuple[int, ...]
+    scale: int
+    text: NumberText
+
+    def tree(self, numbers: Sequence[Number], points: Sequence[int], column: str) -> Tree:
+        """Build the tree over `numbers`, which lie on the grid at `points`."""
+        if not numbers:
+            return flat((), column)
+        levels = [self._level(points, width) for width in self.widths]
+        leaves = [self.text(number) for number in numbers]
+        return Tree.from_paths(zip(leaves, *levels, [ROOT_LABEL] * len(leaves), strict=True), column)
+
+    def _level(self, points: Sequence[int], width: int) -> list[str]:
+        """Label the interval of each point."""
+        lows = [point - (point - self.origin) % width for point in points]
+        labels = {low: self._label(low, width) for low in set(lows)}
+        return [labels[low] for low in lows]
+
+    def _label(self, low: int, width: int) -> str:
+        # On a grid of integers the upper end is the last value inside; elsewhere there is no last one.
+        high = low + width - 1 if self.scale == 1 else low + width
+        return f"[{self._end(low)}, {self._end(high)}]"
+
+    def _end(self, end: int) -> str:
+        whole, rest = divmod(end, self.scale)
+        return self.text(end / self.scale if rest else whole)
+
+
+def _shared_out(
+    numbers: Sequence[Number], exact: Sequence[Fraction], scale: int, text: NumberText, column: str
+) -> Tree:
+    """Build the default tree of numbers that are not all integers; `scale` makes 1/16 of the range whole."""
+    points = [int(number * scale) for number in exact]
+    low, high = points[0], points[-1]
+    widths = tuple((high - low) // parts for parts in DEFAULT_PARTS) if high > low else ()
+    # The largest value ends the last interval; it would otherwise open one more, for itself alone.
+    inside = [min(point, max(high - 1, low)) for point in points]
+    return _Grid(low, widths, scale, text).tree(numbers, inside, column)
+
+
+def _whole_widths(n_steps: int) -> tuple[int, ...]:
+    """Return the default widths for `n_steps` integers, each a multiple of the one before."""
+    width = 1
+    widths = []
+    for parts in DEFAULT_PARTS:
+        width *= math.ceil(Fraction(n_steps, parts * width))
+        widths.append(width)
+    return tuple(width for width in dict.fromkeys(widths) if 1 < width < n_steps)
+
+
+def _distinct(values: Sequence[Number], column: str) -> list[Number]:
+    """Return the distinct values in ascending order, refusing those that are not finite."""
+    distinct = set(values)
+    n_bad = sum(not _is_finite(value) for value in distinct)
+    if n_bad:
+        raise _unbuildable(column, f"{n_bad} of the values are not finite numbers")
+    return sorted(distinct)
+
+
+def _is_finite(value: object) -> bool:
+    """Say whether `value` is a number proper; integers of any size are."""
+    if isinstance(value, (int, np.integer)):
+        return not isinstance(value, bool)
+    return isinstance(value, (float, np.floating)) and math.isfinite(value)
+
+
+def _exact(value: Number) -> Fraction:
+    """Return the decimal that a number is written as: 0.1 is one tenth here, not the nearest float."""
+    return Fraction(int(value) if isinstance(value, (int, np.integer)) else Decimal(repr(float(value))))
+
+
+def _checked_widths(widths: Sequence[Number], column: str) -> list[Fraction]:
+    """Return the widths as fractions, or raise if they cannot be nested."""
+    if not widths or not all(_is_finite(width) and width > 0 for width in widths):
+        raise _unbuildable(column, "the widths of its intervals are not a list of numbers above 0")
+    steps = [_exact(width) for width in widths]
+    for level, (finer, wider) in enumerate(pairwise(steps), 2):
+        if wider <= finer or wider % finer:
+            raise _unbuildable(column, f"width number {level} is not a larger multiple of the one before it")
+    return steps
+
+
+def _masks(value: str, step: int) -> list[str]:
+    """Return what is left of `value` at each level, as long as one character is left."""
+    return [value[:kept] + "*" * (len(value) - kept) for kept in range(len(value) - step, 0, -step)]
+
+
+def _month(day: datetime.date) -> str:
+    return f"{day.year:04}-{day.month:02}"
+
+
+def _quarter(day: datetime.date) -> str:
+    return f"{day.year:04}-Q{(day.month + 2) // 3}"
+
+
+def _year(day: datetime.date) -> str:
+    return f"{day.year:04}"
+
+
+def _decade(day: datetime.date) -> str:
+    return f"{day.year // 10 * 10:04}s"
+
+
+def _week(day: datetime.date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+# In the order in which they nest; the week stands apart.
+_NESTING_UNITS = ("month", "quarter", "year", "decade")
+_DATE_LABELS: dict[str, Callable[[datetime.date], str]] = {
+    "week": _week,
+    "month": _month,
+    "quarter": _quarter,
+    "year": _year,
+    "decade": _decade,
+}
+
+
+def _check_units(units: Sequence[str], column: str) -> None:
+    """Raise unless the units are known, ascending and nested."""
+    if list(units) == ["week"]:
+        return
+    if not units or list(units) != [unit for unit in _NESTING_UNITS if unit in units]:
+        raise HierarchyError(
+            "hierarchy.build",
+            f"The hierarchy of column `{column}` cannot be built: its {len(units)} units do not nest.",
+            'give ["week"] alone, or some of month, quarter, year, decade in this order',
+        )
+
+
+def _unbuildable(column: str, reason: str) -> HierarchyError:
+    return HierarchyError(
+        "hierarchy.build",
+        f"The hierarchy of column `{column}` cannot be built: {reason}.",
+        "for example { intervals = [5, 10, 20] } or { prefix = 1 }",
+    )

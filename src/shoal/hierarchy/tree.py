@@ -1,0 +1,348 @@
+"""A hierarchy as flat arrays, numbered so that every subtree is an interval of leaf codes.
+
+Nodes are numbered in depth-first preorder with the root as 0, leaves in the same order from 0. The lowest
+common ancestor of any set of leaves is then that of its smallest and its largest code alone.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import HierarchyError
+
+IntArray = npt.NDArray[np.int32]
+
+ROOT_LABEL = "*"
+MISSING_LABEL = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """The hierarchy of one column.
+
+    Make one with `from_paths`, `from_parents`, or the functions of `build` and `files`; they check that it is
+    a tree. The arrays are not copied when used: do not write to them.
+
+    Parameters
+    ----------
+    labels : tuple of str, length n_nodes
+        Text of each node. Unique, but for a leaf that bears the root's label (`build.flat`) and the leaf of
+        missing values (`with_missing`).
+    parent : ndarray of shape (n_nodes,), int32
+        Parent of each node, -1 for the root.
+    height : ndarray of shape (n_nodes,), int32
+        Longest path from the node down to a leaf; 0 for a leaf.
+    first_leaf, last_leaf : ndarray of shape (n_nodes,), int32
+        Smallest and largest leaf code below the node, both included.
+    leaf_nodes : ndarray of shape (n_leaves,), int32
+        Node of each leaf code, ascending.
+
+    Examples
+    --------
+    >>> paths = [("USA", "America", "*"), ("Iran", "Asia", "*"), ("India", "Asia", "*")]
+    >>> tree = Tree.from_paths(paths, "country")
+    >>> tree.leaf_labels
+    ('USA', 'Iran', 'India')
+    >>> tree.labels[tree.lca(np.array([1]), np.array([2]))[0]]
+    'Asia'
+
+    """
+
+    labels: tuple[str, ...]
+    parent: IntArray
+    height: IntArray
+    first_leaf: IntArray
+    last_leaf: IntArray
+    leaf_nodes: IntArray
+
+    @classmethod
+    def from_parents(cls, parent: Mapping[str, str | None], column: str) -> Tree:
+        """Build a tree from the parent of each label.
+
+        Parameters
+        ----------
+        parent : mapping of str to str or None
+            The root has None. A label that is only named as a parent counts as a root. Siblings keep
+            the order of the mapping.
+        column : str
+            Name of the column, for messages.
+
+        Raises
+        ------
+        HierarchyError
+            `hierarchy.cycle` or `hierarchy.roots`.
+
+        """
+        links: dict[str, Collection[str]] = {
+            label: () if above is None else (above,) for label, above in parent.items()
+        }
+        for above in parent.values():
+            if above is not None:
+                links.setdefault(above, ())
+        _refuse_cycle(links, column)
+        roots = [label for label, above in links.items() if not above]
+        _refuse_roots(len(roots), column)
+        return _unfold(roots[0], links)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]], column: str) -> Tree:
+        """Build a tree from the path of each leaf, leaf first and root last.
+
+        Consecutive repeats of a label are one node, so that uneven trees may be padded to equal length.
+
+        Parameters
+        ----------
+        paths : iterable of sequences of str
+            One per leaf. Siblings keep the order in which they first appear. Empty paths are skipped.
+        column : str
+            Name of the column, for messages.
+
+        Raises
+        ------
+        HierarchyError
+            `hierarchy.cycle`, `hierarchy.roots` (the paths do not all end with one label) or
+            `hierarchy.duplicate` (a label has two parents, a leaf has two paths, or is an inner node too).
+
+        """
+        chains = [chain for path in paths if (chain := _collapse(path))]
+        links = _links(chains)
+        _refuse_cycle(links, column)
+        ends = {chain[-1] for chain in chains}
+        _refuse_roots(len(ends), column)
+        _refuse_duplicates(_doubled(chains, links), column)
+        return _unfold(ends.pop(), links)
+
+    @classmethod
+    def from_preorder(cls, labels: Sequence[str], parent: Sequence[int]) -> Tree:
+        """Build a tree from labels and parents that are in depth-first preorder already, unchecked."""
+        n_nodes = len(labels)
+        is_leaf = np.ones(n_nodes, dtype=bool)
+        is_leaf[list(parent[1:])] = False
+        first_leaf = np.cumsum(is_leaf) - is_leaf
+        height, last_leaf = [0] * n_nodes, first_leaf.tolist()
+        # Backwards, children come before their parents: one pass settles both without recursion.
+        for node in range(n_nodes - 1, 0, -1):
+            above = parent[node]
+            height[above] = max(height[above], height[node] + 1)
+            last_leaf[above] = max(last_leaf[above], last_leaf[node])
+        arrays = (parent, height, first_leaf, last_leaf, np.flatnonzero(is_leaf))
+        return cls(tuple(labels), *(np.asarray(array, dtype=np.int32) for array in arrays))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.labels)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaf_nodes)
+
+    @property
+    def total_height(self) -> int:
+        """H, the height of the root; 0 for a tree of one node."""
+        return int(self.height[0])
+
+    @property
+    def leaf_labels(self) -> tuple[str, ...]:
+        """Labels of the leaves, by leaf code."""
+        return tuple(self.labels[node] for node in self.leaf_nodes.tolist())
+
+    def with_missing(self) -> Tree:
+        """Return the same tree with one more leaf, the last, directly under the root, for missing values.
+
+        Its label is the empty text. A tree of one node gets a new root above both, so that a mix of missing
+        and present is the root and costs 1.
+        """
+        if self.n_nodes == 1:
+            labels = (ROOT_LABEL, *self.labels, MISSING_LABEL)
+            return Tree.from_preorder(labels, (-1, 0, 0))
+        return Tree.from_preorder((*self.labels, MISSING_LABEL), (*self.parent.tolist(), 0))
+
+    def lca(self, low: npt.NDArray[np.integer[Any]], high: npt.NDArray[np.integer[Any]]) -> IntArray:
+        """Find the lowest node that covers two leaves, for many pairs at once.
+
+        Costs one array step for each level climbed.
+
+        Parameters
+        ----------
+        low, high : ndarray of shape (n,), integers
+            Leaf codes: the smallest and the largest of each class, in either order.
+
+        Returns
+        -------
+        nodes : ndarray of shape (n,), int32
+
+        Raises
+        ------
+        IndexError
+            If a code is not one of the tree's (a climb from there would not end).
+
+        """
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        if low.size and (low.min() < 0 or high.max() >= self.n_leaves):
+            raise IndexError("leaf codes outside the tree")
+        nodes: IntArray = self.leaf_nodes[low]
+        climbing = np.flatnonzero(self.last_leaf[nodes] < high)
+        while climbing.size:
+            nodes[climbing] = self.parent[nodes[climbing]]
+            climbing = climbing[self.last_leaf[nodes[climbing]] < high[climbing]]
+        return nodes
+
+    def codes(self, values: Sequence[str], column: str) -> IntArray:
+        """Map texts to leaf codes.
+
+        A text that is not a leaf as it stands is looked up in Unicode normal form C, the form of labels read
+        from files. Where a value of the data and the leaf for missing values are both empty texts, the empty
+        text means the value.
+
+        Parameters
+        ----------
+        values : sequence of str
+            Any length, repeats allowed.
+        column : str
+            Name of the column, for messages.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_values,), int32
+
+        Raises
+        ------
+        HierarchyError
+            `hierarchy.uncovered` when some values are not leaves of the tree.
+
+        """
+        code_of = {label: code for code, label in reversed(list(enumerate(self.leaf_labels)))}
+        found = {
+            text: code_of.get(text, code_of.get(unicodedata.normalize("NFC", text), -1))
+            for text in set(values)
+        }
+        n_uncovered = sum(code < 0 for code in found.values())
+        if n_uncovered:
+            raise _uncovered(n_uncovered, len(found), column)
+        return np.fromiter((found[text] for text in values), dtype=np.int32, count=len(values))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare labels and shape; all other fields follow from these."""
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.parent, other.parent)
+
+    def __hash__(self) -> int:
+        return hash(self.labels)
+
+    def __repr__(self) -> str:
+        # Labels are values of the data: they must not reach a log by way of a repr.
+        return f"Tree(n_leaves={self.n_leaves}, n_nodes={self.n_nodes}, total_height={self.total_height})"
+
+
+def normal_text(text: str) -> str:
+    """Return a label as hierarchies read from files spell it: trimmed, in Unicode normal form C."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _collapse(path: Sequence[str]) -> tuple[str, ...]:
+    """Drop each label that repeats the one before it."""
+    return tuple(label for place, label in enumerate(path) if place == 0 or label != path[place - 1])
+
+
+def _links(chains: Sequence[Sequence[str]]) -> dict[str, set[str]]:
+    """Return the parents of each label, labels in order of first appearance."""
+    links: dict[str, set[str]] = {}
+    for chain in chains:
+        for label, above in pairwise(chain):
+            links.setdefault(label, set()).add(above)
+        links.setdefault(chain[-1], set())
+    return links
+
+
+def _doubled(chains: Sequence[Sequence[str]], links: Mapping[str, Collection[str]]) -> int:
+    """Count the labels that stand at more than one place."""
+    inner = {above for parents in links.values() for above in parents}
+    times = Counter(chain[0] for chain in chains)
+    doubled = {label for label, parents in links.items() if len(parents) > 1}
+    doubled.update(leaf for leaf, n in times.items() if n > 1 or leaf in inner)
+    return len(doubled)
+
+
+def _children(links: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+    """Turn the links round: the children of each label, in order of first appearance."""
+    children: dict[str, list[str]] = defaultdict(list)
+    for label, parents in links.items():
+        for above in parents:
+            children[above].append(label)
+    return children
+
+
+def _unfold(root: str, links: Mapping[str, Collection[str]]) -> Tree:
+    """Number the labels in preorder."""
+    children = _children(links)
+    labels: list[str] = []
+    parent: list[int] = []
+    stack = [(root, -1)]  # not recursion: a chain may be deeper than Python's own stack
+    while stack:
+        label, above = stack.pop()
+        node = len(labels)
+        labels.append(label)
+        parent.append(above)
+        stack.extend((child, node) for child in reversed(children.get(label, ())))
+    return Tree.from_preorder(labels, parent)
+
+
+def _refuse_cycle(links: Mapping[str, Collection[str]], column: str) -> None:
+    """Raise if taking off roots again and again (Kahn's topological order) leaves labels over."""
+    children = _children(links)
+    waiting = {label: len(parents) for label, parents in links.items()}
+    free = [label for label, n in waiting.items() if n == 0]
+    n_left = len(links)
+    while free:
+        n_left -= 1
+        for child in children.get(free.pop(), ()):
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                free.append(child)
+    if n_left:
+        raise HierarchyError(
+            "hierarchy.cycle",
+            f"The hierarchy of column `{column}` contains a cycle: {n_left} of its {len(links)} values lie "
+            "on it or below it.",
+            "going up from any value must end at the root; look for a value that is its own ancestor",
+        )
+
+
+def _refuse_roots(n_roots: int, column: str) -> None:
+    """Raise unless there is exactly one root."""
+    if n_roots != 1:
+        raise HierarchyError(
+            "hierarchy.roots",
+            f"The hierarchy of column `{column}` has {n_roots} roots instead of 1.",
+            "every path must end at one and the same value, for example *; in a file, check its separator",
+        )
+
+
+def _refuse_duplicates(n_doubled: int, column: str) -> None:
+    """Raise if any label stands at two places."""
+    if n_doubled:
+        raise HierarchyError(
+            "hierarchy.duplicate",
+            f"In the hierarchy of column `{column}`, {n_doubled} values stand at more than one place.",
+            "every value has one parent, every leaf one line, and no leaf is a group of others as well",
+        )
+
+
+def _uncovered(n_uncovered: int, n_distinct: int, column: str) -> HierarchyError:
+    return HierarchyError(
+        "hierarchy.uncovered",
+        f"Column `{column}` holds {n_uncovered} distinct values, of {n_distinct}, that are not leaves of its "
+        "hierarchy.",
+        "add them to the hierarchy as leaves, or name the texts that mean missing in [input] missing",
+    )

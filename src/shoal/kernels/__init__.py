@@ -1,0 +1,42 @@
+"""Numba kernels: arrays in, arrays out.
+
+Importing this package imports Numba, so it is imported late, by the code that runs a kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+
+def cache_folder() -> Path:
+    """Return where compiled kernels are kept: one folder for each state of the sources.
+
+    Numba notices a change in the file of a cached function, but not in a function that it calls
+    from another file. A key made of all sources and versions can never be stale.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    digest.update(f"{numba.__version__} {np.__version__} {platform.python_version()}".encode())
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "shoal" / digest.hexdigest()[:16]
+
+
+# Numba reads its cache folder when a function is decorated. It is set for our own kernels only,
+# and put back afterwards, so that other Numba code in the process is left alone.
+_config: Any = numba.config
+_before = _config.CACHE_DIR
+_config.CACHE_DIR = str(cache_folder())
+try:
+    from shoal.kernels import hashing, kmember
+finally:
+    _config.CACHE_DIR = _before
+
+__all__ = ["cache_folder", "hashing", "kmember"]

@@ -1,0 +1,488 @@
+"""The inner loops of k-member clustering, on fixed-point costs.
+
+A *unit* is a set of rows that the algorithm cannot tell apart: one quasi tuple (with a class
+label, one tuple and label). Units stand in canonical order, their rows too, so "the lowest
+position among equals" is the first unit with the best cost and that unit's first free row.
+
+All costs are integers, so sums are exact in any order: columns can be brought up to date one at
+a time, blocks can be scanned by any number of threads, and the labels stay the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+COMPACT_AT = 16  # compact once a sixteenth of the units are used up
+DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (cluster.fixed.TOTAL)
+
+
+class Units(NamedTuple):
+    """The units that still have free rows, compacted as they are used up. m units."""
+
+    position: np.ndarray  # int32 (n_range, m): fixed-point positions; a missing value lies at 2 x span
+    leaf: np.ndarray  # int32 (n_tree, m): leaf codes
+    head: np.ndarray  # int64 (m): where in `rows` the unit's first free row stands
+    end: np.ndarray  # int64 (m): one past its last row
+    tuple_id: np.ndarray  # int32 (m): units of one quasi tuple share a number
+    label: np.ndarray  # int32 (m): class label code; all zero when labels play no part
+
+
+class Trees(NamedTuple):
+    """The trees of all categorical columns, one behind the other in flat arrays."""
+
+    parent: np.ndarray  # int32 (nodes)
+    height: np.ndarray  # int32 (nodes): fixed-point cost of the node
+    first_leaf: np.ndarray  # int32 (nodes)
+    last_leaf: np.ndarray  # int32 (nodes)
+    leaf_node: np.ndarray  # int32 (leaves): node of each leaf
+    node_at: np.ndarray  # int64 (n_tree): where a tree's nodes begin
+    leaf_at: np.ndarray  # int64 (n_tree): where a tree's leaves begin
+
+
+class Box(NamedTuple):
+    """The class that is being grown."""
+
+    low: np.ndarray  # int32 (n_range)
+    high: np.ndarray  # int32 (n_range)
+    node: np.ndarray  # int32 (n_tree)
+    reach: np.ndarray  # int32 (leaves): what the column costs once a leaf has joined the class
+    change: np.ndarray  # int32 (leaves): how `reach` differs from what `cost` was made with
+
+
+class Scan(NamedTuple):
+    """Costs of all units for the class that is being grown, and the best of each block."""
+
+    cost: np.ndarray  # int32 (m)
+    best: np.ndarray  # int32 (blocks)
+    block: int  # units in a block: their costs should stay in the first-level cache
+    parallel_from: int  # blocks; below this, waking a second thread costs more than it saves
+
+
+class Classes(NamedTuple):
+    """The finished classes, for the rows left over at the end."""
+
+    low: np.ndarray  # int32 (n_classes, n_range)
+    high: np.ndarray  # int32 (n_classes, n_range)
+    node: np.ndarray  # int32 (n_classes, n_tree)
+    size: np.ndarray  # int64 (n_classes)
+    diversity: np.ndarray  # int64 (n_classes)
+
+
+@njit(cache=True)
+def width(low, high, span):
+    """Return the cost of a range; a range that reaches a missing value (at 2 x span) costs the span."""
+    return min(high - low, span)
+
+
+@njit(cache=True)
+def start_box(box, trees, position, leaf):
+    """Make the box hold one point. Writes `box`."""
+    box.low[:] = position
+    box.high[:] = position
+    for col in range(leaf.shape[0]):
+        nodes, leaves = trees.node_at[col], trees.leaf_at[col]
+        node = trees.leaf_node[leaves + leaf[col]]
+        box.node[col] = node
+        first, last = leaf[col], leaf[col]
+        box.reach[leaves + first] = 0
+        while trees.parent[nodes + node] >= 0:
+            node = trees.parent[nodes + node]
+            up_first, up_last = trees.first_leaf[nodes + node], trees.last_leaf[nodes + node]
+            box.reach[leaves + up_first : leaves + first] = trees.height[nodes + node]
+            box.reach[leaves + last + 1 : leaves + up_last + 1] = trees.height[nodes + node]
+            first, last = up_first, up_last
+
+
+@njit(cache=True)
+def widen_node(box, trees, col, leaf):
+    """Lift one column's node until it covers `leaf`; note in `box.change` what that adds to costs."""
+    nodes, leaves = trees.node_at[col], trees.leaf_at[col]
+    node = box.node[col]
+    while leaf < trees.first_leaf[nodes + node] or leaf > trees.last_leaf[nodes + node]:
+        node = trees.parent[nodes + node]
+    box.node[col] = node
+    # Below the new node every leaf now costs the node's height; outside it nothing changes, because
+    # the lowest common ancestor with the old node already was the one with the new node.
+    box.change[leaves : leaves + box_leaves(trees, col)] = 0
+    height = trees.height[nodes + node]
+    for at in range(leaves + trees.first_leaf[nodes + node], leaves + trees.last_leaf[nodes + node] + 1):
+        box.change[at] = height - box.reach[at]
+        box.reach[at] = height
+
+
+@njit(cache=True)
+def box_leaves(trees, col):
+    """Count the leaves of one column's tree."""
+    return trees.last_leaf[trees.node_at[col]] + 1
+
+
+@njit(cache=True)
+def block_minimum(cost, begin, stop):
+    """Return the least cost in a block."""
+    least = np.int32(DEAD)
+    for unit in range(begin, stop):
+        least = min(least, cost[unit])
+    return least
+
+
+@njit(cache=True)
+def fill_block(units, trees, box, span, cost, begin, stop):
+    """Compute what the class costs with each unit of a block. Writes `cost`."""
+    for unit in range(begin, stop):
+        cost[unit] = 0
+    for col in range(units.position.shape[0]):
+        position, low, high, full = units.position[col], box.low[col], box.high[col], span[col]
+        for unit in range(begin, stop):
+            at = position[unit]
+            cost[unit] += width(min(low, at), max(high, at), full)
+    for col in range(units.leaf.shape[0]):
+        leaf, reach = units.leaf[col], box.reach[trees.leaf_at[col] :]
+        for unit in range(begin, stop):
+            cost[unit] += reach[leaf[unit]]
+    for unit in range(begin, stop):
+        if units.head[unit] == units.end[unit]:
+            cost[unit] = DEAD
+
+
+@njit(cache=True)
+def update_ranges(position, old_low, old_high, low, high, full, cost, begin, stop):
+    """Bring a block's costs up to date after one range column grew. Writes `cost`."""
+    for unit in range(begin, stop):
+        at = position[unit]
+        new = width(min(low, at), max(high, at), full)
+        cost[unit] += new - width(min(old_low, at), max(old_high, at), full)
+
+
+@njit(cache=True)
+def update_nodes(leaf, change, cost, begin, stop):
+    """Bring a block's costs up to date after one tree column grew. Writes `cost`."""
+    for unit in range(begin, stop):
+        cost[unit] += change[leaf[unit]]
+
+
+@njit(cache=True)
+def fill_span(units, trees, box, span, scan, block):
+    """Fill one block and note its least cost. Writes `scan`."""
+    begin = block * scan.block
+    stop = min(begin + scan.block, scan.cost.shape[0])
+    fill_block(units, trees, box, span, scan.cost, begin, stop)
+    scan.best[block] = block_minimum(scan.cost, begin, stop)
+
+
+@njit(cache=True)
+def update_span(units, trees, box, old, span, changed, scan, block):
+    """Update one block in the columns that changed and note its least cost. Writes `scan`."""
+    begin = block * scan.block
+    stop = min(begin + scan.block, scan.cost.shape[0])
+    n_range = units.position.shape[0]
+    for col in range(n_range):
+        if changed[col]:
+            update_ranges(
+                units.position[col], old.low[col], old.high[col], box.low[col], box.high[col], span[col],
+                scan.cost, begin, stop,
+            )  # fmt: skip
+    for col in range(units.leaf.shape[0]):
+        if changed[n_range + col]:
+            update_nodes(units.leaf[col], box.change[trees.leaf_at[col] :], scan.cost, begin, stop)
+    scan.best[block] = block_minimum(scan.cost, begin, stop)
+
+
+@njit(cache=True, parallel=True)
+def fill_parallel(units, trees, box, span, scan):
+    """Fill all blocks, each by whichever thread is free."""
+    for block in prange(scan.best.shape[0]):
+        fill_span(units, trees, box, span, scan, block)
+
+
+@njit(cache=True, parallel=True)
+def update_parallel(units, trees, box, old, span, changed, scan):
+    """Update all blocks, each by whichever thread is free."""
+    for block in prange(scan.best.shape[0]):
+        update_span(units, trees, box, old, span, changed, scan, block)
+
+
+@njit(cache=True)
+def fill(units, trees, box, span, scan):
+    """Compute what the class costs with each unit. Writes `scan`."""
+    if scan.best.shape[0] >= scan.parallel_from:
+        fill_parallel(units, trees, box, span, scan)
+    else:
+        for block in range(scan.best.shape[0]):
+            fill_span(units, trees, box, span, scan, block)
+
+
+@njit(cache=True)
+def update(units, trees, box, old, span, changed, scan):
+    """Bring all costs up to date after the box grew in the `changed` columns. Writes `scan`."""
+    if scan.best.shape[0] >= scan.parallel_from:
+        update_parallel(units, trees, box, old, span, changed, scan)
+    else:
+        for block in range(scan.best.shape[0]):
+            update_span(units, trees, box, old, span, changed, scan, block)
+
+
+@njit(cache=True)
+def earliest(units, rows, unit):
+    """Among the units of one quasi tuple, return the one whose first free row stands first."""
+    best = unit
+    other = unit + 1
+    while other < units.head.shape[0] and units.tuple_id[other] == units.tuple_id[unit]:
+        if units.head[other] < units.end[other] and rows[units.head[other]] < rows[units.head[best]]:
+            best = other
+        other += 1
+    return best
+
+
+@njit(cache=True)
+def furthest_unit(units, rows, scan):
+    """Return the unit that costs most together with the box, the first one of equals."""
+    greatest = np.int32(-1)
+    for unit in range(scan.cost.shape[0]):
+        cost = scan.cost[unit]
+        greatest = max(greatest, cost if cost < DEAD else np.int32(-1))
+    unit = 0
+    while scan.cost[unit] != greatest:
+        unit += 1
+    return earliest(units, rows, unit)
+
+
+@njit(cache=True)
+def cheapest_unit(units, rows, scan):
+    """Return the unit that costs least together with the box, the first one of equals."""
+    block = int(np.argmin(scan.best))
+    unit = block * scan.block
+    while scan.cost[unit] != scan.best[block]:
+        unit += 1
+    return earliest(units, rows, unit)
+
+
+@njit(cache=True)
+def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
+    """Return the cheapest unit when a label outside the class's majority costs `penalty` more."""
+    most = counts.max()
+    least, best = np.int64(1) << 62, -1
+    for unit in range(scan.cost.shape[0]):
+        if scan.cost[unit] >= DEAD:
+            continue
+        value = (size + 1) * np.int64(scan.cost[unit])
+        if counts[units.label[unit]] < most:
+            value += penalty
+        earlier = best < 0 or rows[units.head[unit]] < rows[units.head[best]]
+        if value < least or (value == least and earlier):
+            least, best = value, unit
+    return best
+
+
+@njit(cache=True)
+def take(units, rows, unit, scan, labels, number):
+    """Give the unit's first free row to class `number`; return 1 if that was its last, else 0."""
+    labels[rows[units.head[unit]]] = number
+    units.head[unit] += 1
+    if units.head[unit] < units.end[unit]:
+        return 0
+    scan.cost[unit] = DEAD
+    block = unit // scan.block
+    stop = min((block + 1) * scan.block, scan.cost.shape[0])
+    scan.best[block] = block_minimum(scan.cost, block * scan.block, stop)
+    return 1
+
+
+@njit(cache=True)
+def widen(units, trees, box, unit, changed):
+    """Make the box cover a unit; mark the columns that grew. Writes `box`, `changed`."""
+    grew = False
+    n_range = units.position.shape[0]
+    for col in range(n_range):
+        at = units.position[col, unit]
+        changed[col] = at < box.low[col] or at > box.high[col]
+        box.low[col] = min(box.low[col], at)
+        box.high[col] = max(box.high[col], at)
+        grew = grew or changed[col]
+    for col in range(units.leaf.shape[0]):
+        nodes, leaf = trees.node_at[col] + box.node[col], units.leaf[col, unit]
+        outside = leaf < trees.first_leaf[nodes] or leaf > trees.last_leaf[nodes]
+        changed[n_range + col] = outside
+        if outside:
+            widen_node(box, trees, col, leaf)
+            grew = True
+    return grew
+
+
+@njit(cache=True)
+def box_diversity(trees, box, span):
+    """Return D of the box: what one row of the class costs."""
+    total = np.int64(0)
+    for col in range(span.shape[0]):
+        total += width(box.low[col], box.high[col], span[col])
+    for col in range(box.node.shape[0]):
+        total += trees.height[trees.node_at[col] + box.node[col]]
+    return total
+
+
+@njit(cache=True)
+def squeeze(values, kept):
+    """Move the kept entries of one array to the front, in order. Writes `values`."""
+    to = 0
+    for at in range(kept.shape[0]):
+        if kept[at]:
+            values[to] = values[at]
+            to += 1
+
+
+@njit(cache=True)
+def compact(units, n_units):
+    """Move the units that have free rows to the front, in order; return how many there are."""
+    kept = units.head[:n_units] < units.end[:n_units]
+    for col in range(units.position.shape[0]):
+        squeeze(units.position[col], kept)
+    for col in range(units.leaf.shape[0]):
+        squeeze(units.leaf[col], kept)
+    squeeze(units.head, kept)
+    squeeze(units.end, kept)
+    squeeze(units.tuple_id, kept)
+    squeeze(units.label, kept)
+    return kept.sum()
+
+
+@njit(cache=True)
+def front(units, scan, n_units):
+    """Return views of the first `n_units` units and of their costs."""
+    live = Units(
+        units.position[:, :n_units], units.leaf[:, :n_units], units.head[:n_units], units.end[:n_units],
+        units.tuple_id[:n_units], units.label[:n_units],
+    )  # fmt: skip
+    n_blocks = (n_units + scan.block - 1) // scan.block
+    return live, Scan(scan.cost[:n_units], scan.best[:n_blocks], scan.block, scan.parallel_from)
+
+
+@njit(cache=True)
+def grow_class(live, view, trees, box, old, span, rows, labels, number, k, counts, penalty):
+    """Grow one class from the unit that the caller has already put into the box and taken.
+
+    Returns the last unit taken (-1 if none) and how many units were used up. Writes everything
+    but `trees`, `span` and `rows`.
+    """
+    changed = np.zeros(span.shape[0] + box.node.shape[0], np.bool_)
+    unit, spent = -1, 0
+    for size in range(1, k):
+        if penalty > 0:
+            unit = cheapest_with_penalty(live, rows, view, size, counts, penalty)
+            counts[live.label[unit]] += 1
+        else:
+            unit = cheapest_unit(live, rows, view)
+        old.low[:], old.high[:] = box.low, box.high
+        grew = widen(live, trees, box, unit, changed)
+        spent += take(live, rows, unit, view, labels, number)
+        if grew and size < k - 1:
+            update(live, trees, box, old, span, changed, view)
+    return unit, spent
+
+
+@njit(cache=True)
+def record_class(classes, number, size, trees, box, span):
+    """Keep a finished class's box for the rows left over. Writes `classes`."""
+    classes.low[number] = box.low
+    classes.high[number] = box.high
+    classes.node[number] = box.node
+    classes.size[number] = size
+    classes.diversity[number] = box_diversity(trees, box, span)
+
+
+@njit(cache=True)
+def grow(units, trees, box, old, scan, span, rows, labels, classes, cursor, settings):
+    """Grow the next classes, as many as `settings` allows for one call.
+
+    cursor: [classes grown, free rows, units, unit that must open the next class or -1, units used up].
+    settings: [k, classes in this call, anchor at the first row (0/1), penalty, number of labels].
+    The box holds the row from which "furthest" is measured. Writes everything but `trees`,
+    `span`, `rows` and `settings`.
+    """
+    k, penalty = settings[0], settings[3]
+    counts = np.zeros(settings[4], np.int64)
+    for _ in range(settings[1]):
+        if cursor[1] < k:
+            break
+        live, view = front(units, scan, cursor[2])
+        unit = cursor[3]
+        if unit < 0:
+            fill(live, trees, box, span, view)
+            unit = furthest_unit(live, rows, view)
+        cursor[3] = -1
+        anchor_position, anchor_leaf = live.position[:, unit].copy(), live.leaf[:, unit].copy()
+        start_box(box, trees, anchor_position, anchor_leaf)
+        fill(live, trees, box, span, view)
+        counts[:] = 0
+        counts[live.label[unit]] = 1
+        cursor[4] += take(live, rows, unit, view, labels, cursor[0])
+        last, spent = grow_class(
+            live, view, trees, box, old, span, rows, labels, cursor[0], k, counts, penalty
+        )
+        record_class(classes, cursor[0], k, trees, box, span)
+        if settings[2] == 0 and last >= 0:
+            anchor_position, anchor_leaf = live.position[:, last].copy(), live.leaf[:, last].copy()
+        start_box(box, trees, anchor_position, anchor_leaf)
+        cursor[0] += 1
+        cursor[1] -= k
+        cursor[4] += spent
+        if cursor[4] * COMPACT_AT > cursor[2]:
+            cursor[2], cursor[4] = compact(units, cursor[2]), 0
+
+
+@njit(cache=True)
+def joined_diversity(classes, number, trees, span, position, leaf):
+    """Return D of a finished class after one more row has joined it."""
+    total = np.int64(0)
+    for col in range(span.shape[0]):
+        low = min(classes.low[number, col], position[col])
+        total += width(low, max(classes.high[number, col], position[col]), span[col])
+    for col in range(leaf.shape[0]):
+        nodes, node = trees.node_at[col], classes.node[number, col]
+        while leaf[col] < trees.first_leaf[nodes + node] or leaf[col] > trees.last_leaf[nodes + node]:
+            node = trees.parent[nodes + node]
+        total += trees.height[nodes + node]
+    return total
+
+
+@njit(cache=True)
+def best_class(classes, n_classes, trees, span, position, leaf):
+    """Return the class whose loss grows least when the row joins, the first one of equals."""
+    least, best = np.int64(1) << 62, -1
+    for number in range(n_classes):
+        size = classes.size[number]
+        joined = joined_diversity(classes, number, trees, span, position, leaf)
+        grows = (size + 1) * joined - size * classes.diversity[number]
+        if grows < least:
+            least, best = grows, number
+    return best
+
+
+@njit(cache=True)
+def join(classes, number, trees, span, position, leaf):
+    """Widen a finished class for one more row. Writes `classes`."""
+    for col in range(span.shape[0]):
+        classes.low[number, col] = min(classes.low[number, col], position[col])
+        classes.high[number, col] = max(classes.high[number, col], position[col])
+    for col in range(leaf.shape[0]):
+        nodes, node = trees.node_at[col], classes.node[number, col]
+        while leaf[col] < trees.first_leaf[nodes + node] or leaf[col] > trees.last_leaf[nodes + node]:
+            node = trees.parent[nodes + node]
+        classes.node[number, col] = node
+    classes.size[number] += 1
+    classes.diversity[number] = joined_diversity(classes, number, trees, span, position, leaf)
+
+
+@njit(cache=True)
+def place_leftovers(leftovers, positions, leaves, classes, n_classes, trees, span, labels):
+    """Let each row left over, in the order given, join the class that it costs least.
+
+    `positions` (n_range, n) and `leaves` (n_tree, n) are those of the leftovers, in the same
+    order. Writes `labels`, `classes`.
+    """
+    for at in range(leftovers.shape[0]):
+        position, leaf = positions[:, at], leaves[:, at]
+        number = best_class(classes, n_classes, trees, span, position, leaf)
+        labels[leftovers[at]] = number
+        join(classes, number, trees, span, position, leaf)

@@ -1,0 +1,1 @@
+"""What a release costs and how safe it is, in numbers."""

@@ -1,0 +1,79 @@
+"""Measures of information loss for a partition into classes.
+
+*Tight* losses come from the original values of a class's members, *published* ones from what was
+released. They differ when a method publishes more general values than its classes need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.table.columns import Encoded, IntArray, class_extremes
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The losses of one release; None where a measure is not defined."""
+
+    il: float
+    gcp: float
+    distortion_ratio: float | None
+    dm: int
+    c_avg: float
+    cm: float | None
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return the measures by name."""
+        return asdict(self)
+
+
+def tight_costs(encoded: Encoded, labels: IntArray) -> npt.NDArray[np.float64]:
+    """Return what each class loses in each column when it is published as narrowly as possible."""
+    n_classes = int(labels.max(initial=-1)) + 1
+    costs = [column.cost(*class_extremes(column, labels, n_classes)) for column in encoded.columns]
+    return np.array(costs).T.reshape(n_classes, -1)
+
+
+def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: int) -> Loss:
+    """Measure a partition.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,), int32
+        Class of each row, -1 for a suppressed row, which costs the sum of the weights.
+    costs : ndarray of shape (n_classes, n_columns), float64
+        What each class loses in each column, between 0 and 1.
+
+    Notes
+    -----
+    IL and GCP after [byun2007] and [he2012], with GCP = IL / (n x sum of the weights); DM is the sum
+    of squared class sizes plus n for each suppressed row; C_avg = (n / classes) / k; CM is the share
+    of rows that are suppressed or differ from their class's majority label. n counts input rows.
+
+    """
+    n = encoded.n_rows
+    sizes = np.bincount(labels[labels >= 0], minlength=len(costs))
+    suppressed = n - int(sizes.sum())
+    total_weight = float(encoded.weights.sum())
+    il = float(sizes @ (costs @ encoded.weights)) + suppressed * total_weight
+    return Loss(
+        il=il,
+        gcp=il / (n * total_weight),
+        distortion_ratio=None,
+        dm=int((sizes.astype(np.int64) ** 2).sum()) + n * suppressed,
+        c_avg=n / len(sizes) / k,
+        cm=None if encoded.label is None else classification_metric(labels, encoded.label),
+    )
+
+
+def classification_metric(labels: IntArray, label: IntArray) -> float:
+    """Return the share of rows that are suppressed or not of their class's majority label."""
+    released = labels >= 0
+    pairs = labels[released].astype(np.int64) << 32 | label[released]
+    distinct, counts = np.unique(pairs, return_counts=True)
+    majority = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(majority, distinct >> 32, counts)
+    return 1 - float(majority.sum()) / len(labels)

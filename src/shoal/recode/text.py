@@ -1,0 +1,101 @@
+r"""The texts of published values, and how they are read back.
+
+A range is `[low, high]`, a set `{a, b}`, everything lost `*`, a missing value empty. A raw text
+that would look like one of these has a backslash before it. Inside ranges and sets a backslash
+stands before every comma, bracket, brace and backslash of a member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LOST = "*"
+_SPECIAL = re.compile(r"([\\,\[\]{}])")
+_SEPARATOR = re.compile(r"(?<!\\)((?:\\\\)*), ")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A raw value, or the label of a hierarchy's node."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """Everything from `low` to `high`, both included."""
+
+    low: str
+    high: str
+
+
+@dataclass(frozen=True)
+class Set:
+    """One of `members`."""
+
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Nothing is known."""
+
+
+Published = Value | Range | Set | Lost | None
+
+
+def looks_published(text: str) -> bool:
+    """Tell whether a raw text could be taken for a range, a set, `*`, a missing value or an escape."""
+    wrapped = (text.startswith("[") and text.endswith("]")) or (text.startswith("{") and text.endswith("}"))
+    return text in ("", LOST) or text.startswith("\\") or wrapped
+
+
+def value_text(text: str) -> str:
+    """Write one raw value."""
+    return "\\" + text if looks_published(text) else text
+
+
+def range_text(low: str, high: str) -> str:
+    """Write the range from one raw value to another."""
+    return f"[{_inside(low)}, {_inside(high)}]"
+
+
+def set_text(members: Sequence[str]) -> str:
+    """Write a set of raw values, sorted."""
+    return "{" + ", ".join(_inside(member) for member in sorted(members)) + "}"
+
+
+def parse(text: str | None) -> Published:
+    """Read back what the functions above have written.
+
+    >>> parse("[20, 29]"), parse("{a, b}"), parse("*"), parse(None)
+    (Range(low='20', high='29'), Set(members=('a', 'b')), Lost(), None)
+    """
+    if text is None or text == "":
+        return None
+    if text == LOST:
+        return Lost()
+    if text.startswith("\\"):
+        return Value(text[1:])
+    if text.startswith("[") and text.endswith("]"):
+        ends = _split(text[1:-1])
+        return Range(*ends) if len(ends) == 2 else Value(text)
+    if text.startswith("{") and text.endswith("}"):
+        return Set(tuple(_split(text[1:-1])))
+    return Value(text)
+
+
+def _inside(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _split(text: str) -> list[str]:
+    parts = []
+    begin = 0
+    for match in _SEPARATOR.finditer(text):
+        parts.append(text[begin : match.end() - 2])
+        begin = match.end()
+    parts.append(text[begin:])
+    return [re.sub(r"\\(.)", r"\1", part, flags=re.DOTALL) for part in parts]

@@ -1,0 +1,179 @@
+"""The result: a table that keeps its promises, with the numbers that say so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from math import floor, log10
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import PromiseError
+from shoal.measure.loss import Loss
+from shoal.recipe import Recipe
+from shoal.stages import Progress, stage
+from shoal.table import frames
+from shoal.table.write import check_target, move_into_place, sha256, temporary, write_table, write_text
+from shoal.verify import Goal, Verdict, verify
+
+_VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """A released table with its guarantees and losses.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The released rows in canonical order.
+    recipe : Recipe
+        What was asked for.
+    method : str
+        The method that ran; `auto` is resolved.
+    rows, released, suppressed : int
+        Rows in = rows released + rows suppressed.
+    classes : int
+        Published classes: groups of rows with the same quasi values.
+    k : int
+        Size of the smallest class.
+    loss, loss_tight : Loss
+        Of what was published, and of the classes' own values.
+    timings : dict of str to float
+        Seconds of each stage.
+    source : frame, optional
+        The frame that was given; `table` is of the same kind.
+
+    """
+
+    frame: pl.DataFrame
+    recipe: Recipe
+    method: str
+    rows: int
+    released: int
+    suppressed: int
+    classes: int
+    k: int
+    loss: Loss
+    loss_tight: Loss
+    timings: dict[str, float] = field(default_factory=dict)
+    source: Any = None
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """Every goal, asked and achieved."""
+        asked = self.recipe.privacy.k
+        return (Goal("k-anonymity", None, asked=asked, achieved=self.k, holds=self.k >= asked),)
+
+    @property
+    def table(self) -> Any:
+        """The released table, as the kind of frame that was given."""
+        return frames.like(self.frame, self.source)
+
+    def write(self, path: str | Path | None = None, *, progress: Progress | None = None) -> Path:
+        """Write the release and its manifest; verify the file before it gets its name.
+
+        The file appears under its name only after another engine has read it and found every
+        promise kept. An earlier release of that name stays in place until then.
+        """
+        target = Path(path or self.recipe.output.path or "")
+        check_target(target)
+        with temporary(target) as release_file, temporary(manifest_path(target)) as manifest_file:
+            with stage(self.timings, "write", progress):
+                write_table(self.frame, release_file)
+            with stage(self.timings, "verify", progress):
+                self.accept(verify(release_file, self.recipe, rows=self.released, manifest=False))
+            manifest = self.manifest(sha256(release_file))
+            write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", manifest_file)
+            move_into_place(release_file, target)
+            move_into_place(manifest_file, manifest_path(target))
+        return target
+
+    def accept(self, verdict: Verdict) -> None:
+        """Raise unless the verifier found every promise kept and counted what was claimed."""
+        broken = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
+        for name in ("k", "classes"):
+            counted, claimed = getattr(verdict, name), getattr(self, name)
+            if counted != claimed:
+                broken.append(f"{name} is {counted}, not {claimed} as claimed.")
+        if broken or not verdict.holds:
+            raise PromiseError(
+                "promise.broken",
+                f"The release does not keep its promises and was deleted. {' '.join(broken)}",
+                "this is a fault of shoal: please report it with the recipe, not the data",
+            )
+
+    def manifest(self, digest: str) -> dict[str, Any]:
+        """Return what may be published beside the release.
+
+        Losses depend on the raw table's ranges, so they are rounded: at full precision they would
+        be a digest against which guesses about a cell could be tested.
+        """
+        return {
+            "release": {"sha256": digest, "rows": self.released, "classes": self.classes},
+            "recipe": {"sha256": _recipe_digest(self.recipe), **_shareable(self.recipe)},
+            "method": {"name": self.method, "seed": self.recipe.method.seed},
+            "suppressed": self.suppressed,
+            "goals": [vars(goal) for goal in self.goals],
+            "loss": {name: _rounded(value) for name, value in self.loss.to_dict().items()},
+            "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers that `shoal anonymize --json` prints."""
+        return {
+            "method": self.method,
+            "seed": self.recipe.method.seed,
+            "rows": self.rows,
+            "released": self.released,
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "seconds": round(sum(self.timings.values()), 4),
+            "k": self.k,
+            "goals": [vars(goal) for goal in self.goals],
+            "loss": self.loss.to_dict(),
+            "loss_tight": self.loss_tight.to_dict(),
+            "bound": None,
+            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+        }
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
+        return (
+            f"Release({self.released} rows in {self.classes} classes, {self.suppressed} suppressed; "
+            f"{held}; method {self.method}, GCP {self.loss.gcp:.3g})"
+        )
+
+
+def manifest_path(path: Path) -> Path:
+    """Return where a release's manifest lies: beside it."""
+    return path.with_name(path.name + ".manifest.json")
+
+
+def _shareable(recipe: Recipe) -> dict[str, Any]:
+    """Return the recipe without the folders of the machine that it ran on."""
+    data = recipe.to_dict()
+    data.get("input", {}).pop("path", None)
+    data.get("output", {}).pop("path", None)
+    for column in data.get("columns", {}).values():
+        if isinstance(column, dict) and isinstance(column.get("hierarchy"), str):
+            column["hierarchy"] = Path(column["hierarchy"]).name
+    return {name: section for name, section in data.items() if section}
+
+
+def _recipe_digest(recipe: Recipe) -> str:
+    text = json.dumps(_shareable(recipe), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _rounded(value: float | int | None) -> float | int | None:
+    """Round to three significant digits."""
+    if not value:
+        return value
+    digits = 2 - floor(log10(abs(value)))
+    return round(value, digits)

@@ -1,0 +1,184 @@
+"""The only door from tables to arrays: settle kinds, build trees, number values, sort canonically."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.errors import DataError, Fault, HierarchyError, ShoalError
+from shoal.hierarchy import build, files
+from shoal.hierarchy.tree import Tree
+from shoal.recipe import Column, Recipe
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.kinds import settle
+
+
+def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
+    """Encode the quasi columns of a table that has the recipe's columns.
+
+    Rows are put into canonical order: by the quasi columns in recipe order, then by a hash of the
+    row's other released values, keyed with the seed. Sorting by the sensitive value itself would
+    slice equal tuples into classes that share it.
+    """
+    columns = _encoded_columns(table, recipe)
+    label = None if recipe.label is None else _label_codes(table[recipe.label])
+    order = _canonical_order(columns, _row_hashes(table, recipe))
+    return Encoded(tuple(columns), np.arange(table.height), label).take(order)
+
+
+def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
+    """Encode every quasi column; gather the faults of all of them before reporting any."""
+    columns: list[QuasiColumn] = []
+    errors: list[ShoalError] = []
+    for name in recipe.quasi:
+        try:
+            columns.append(_encoded_column(table[name], recipe.columns[name], recipe))
+        except (DataError, HierarchyError) as error:
+            errors.append(error)
+    faults = [fault for error in errors for fault in error.faults]
+    if recipe.privacy.missing == "error":
+        faults += _missing_faults(columns)
+    if faults:
+        kind = type(errors[0]) if errors else DataError
+        raise kind.from_faults(faults)
+    return columns
+
+
+def _missing_faults(columns: list[QuasiColumn]) -> list[Fault]:
+    counts = {column.name: int((column.codes == column.missing).sum()) for column in columns}
+    hint = 'set missing = "category" or "suppress" in [privacy], or mend the data'
+    return [
+        Fault("data.missing", f"Column `{name}` has {count} missing values.", hint)
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def _encoded_column(values: pl.Series, column: Column, recipe: Recipe) -> QuasiColumn:
+    kind, canonical = settle(values, column)
+    if kind == "categorical" or column.hierarchy is not None:
+        return _tree_column(canonical, kind, column, recipe)
+    return _range_column(canonical, kind, column)
+
+
+def _range_column(values: pl.Series, kind: str, column: Column) -> RangeColumn:
+    """Number the distinct values by size."""
+    if kind == "ordinal":
+        order = _canonical_list(column.order or [])
+        values = values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    if kind == "date":
+        values = values.cast(pl.Int32).cast(pl.Int64)
+    distinct = values.drop_nulls().unique().sort()
+    # Polars ranks nulls as null; a missing value gets the code after the last.
+    codes = (values.rank("dense") - 1).cast(pl.Int32).fill_null(len(distinct))
+    numbers = distinct.to_numpy()
+    if kind == "ordinal":
+        texts = [order[position] for position in numbers]
+    elif kind == "date":
+        texts = [str(day) for day in distinct.cast(pl.Int32).cast(pl.Date).to_list()]
+    else:
+        texts = [build.number_text(number) for number in distinct.to_list()]
+    return RangeColumn(
+        values.name, kind, column.weight, codes.to_numpy(), _between_zero_and_one(numbers), tuple(texts)
+    )
+
+
+def _between_zero_and_one(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Scale ascending distinct numbers so that the first is 0 and the last 1."""
+    points = np.zeros(len(numbers))
+    if len(numbers) < 2:
+        return points
+    if numbers.dtype.kind == "i" and int(numbers[-1]) - int(numbers[0]) < 2**53:
+        points[:] = (numbers - numbers[0]) / (numbers[-1] - numbers[0])  # exact before the division
+    else:
+        halves = numbers.astype(np.float64) / 2  # the difference of two large floats may overflow
+        points[:] = (halves - halves[0]) / (halves[-1] - halves[0])
+    return points
+
+
+def _tree_column(values: pl.Series, kind: str, column: Column, recipe: Recipe) -> TreeColumn:
+    """Number the leaves of the column's tree, which must cover every value."""
+    present = values.drop_nulls()
+    distinct = present.unique().sort()
+    tree = _tree(distinct, kind, column, recipe)
+    has_missing = len(present) < len(values)
+    leaves = tree.codes(_leaf_texts(distinct), values.name)
+    if has_missing:
+        tree = tree.with_missing()
+    codes = values.replace_strict(
+        distinct, pl.Series(leaves), default=tree.n_leaves - 1, return_dtype=pl.Int32
+    )
+    return TreeColumn(
+        values.name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
+    )
+
+
+def _leaf_texts(distinct: pl.Series) -> list[str]:
+    if distinct.dtype.is_numeric():
+        return [build.number_text(number) for number in distinct.to_list()]
+    return [str(value) for value in distinct.to_list()]
+
+
+def _tree(distinct: pl.Series, kind: str, column: Column, recipe: Recipe) -> Tree:
+    """Build or load the tree that the recipe gives for a column."""
+    name, given = distinct.name, column.hierarchy
+    if given is None:
+        return build.flat(distinct.to_list(), name)
+    if isinstance(given, str):
+        return files.load(recipe.resolve(given), name)
+    if "intervals" in given and kind == "numeric":
+        return build.intervals(distinct.to_list(), _list_of(given["intervals"], name), name)
+    if "prefix" in given and isinstance(given["prefix"], int):
+        return build.prefix(_leaf_texts(distinct), given["prefix"], name)
+    if "dates" in given and kind == "date":
+        return build.dates(distinct.to_list(), _list_of(given["dates"], name), name)
+    return files.from_nested(given, name)
+
+
+def _list_of(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list) or not given:
+        message = f"The hierarchy of column `{name}` should be a list of levels, from narrow to wide."
+        raise HierarchyError("hierarchy.build", message, "for example { intervals = [5, 10, 20] }")
+    return given
+
+
+def _canonical_list(texts: list[str]) -> list[str]:
+    return pl.Series(texts, dtype=pl.String).str.strip_chars().str.normalize("NFC").to_list()
+
+
+def _label_codes(values: pl.Series) -> npt.NDArray[np.int32]:
+    """Number the class labels by their text; a missing label is a label of its own, the last."""
+    ranks = (values.cast(pl.String).rank("dense") - 1).cast(pl.Int32)
+    codes: npt.NDArray[np.int32] = ranks.fill_null(values.drop_nulls().n_unique()).to_numpy()
+    return codes
+
+
+def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
+    """Hash what a row carries besides its quasi values, keyed with the seed."""
+    from shoal.kernels import hashing
+
+    names = recipe.named("sensitive", "keep", "subject")
+    if recipe.label is not None and recipe.label not in [*names, *recipe.quasi]:
+        names.append(recipe.label)
+    state = np.full(table.height, np.uint64(recipe.method.seed), dtype=np.uint64)
+    for name in names:
+        texts = table[name].cast(pl.String).rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+        present = table[name].is_not_null().to_numpy()
+        _, offsets, data = texts.buffers()
+        hashing.add_texts(
+            state,
+            np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1],
+            np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8),
+            present,
+        )
+    return state
+
+
+def _canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    keys = {str(at): column.codes for at, column in enumerate(columns)}
+    frame = pl.DataFrame({**keys, "hash": hashes})
+    order = frame.select(pl.arg_sort_by(frame.columns)).to_series()
+    return order.cast(pl.Int64).to_numpy()

@@ -1,0 +1,45 @@
+"""Take data frames of any common kind, and give the same kind back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import DataError
+
+
+def to_polars(data: Any) -> pl.DataFrame:
+    """Convert a pandas, Polars or Arrow frame; a row index is not a column and is left behind."""
+    import narwhals as nw
+
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        message = f"Data of type {type(data).__name__} cannot be used."
+        hint = "give a pandas, Polars or Arrow table, or a Recipe that names a file"
+        raise DataError("data.unreadable", message, hint) from None
+    except nw.exceptions.NarwhalsError:
+        raise DataError("data.duplicate_column", "Column names stand twice.", "rename the columns") from None
+    names = list(frame.columns)
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        message = "Column names stand twice or are not texts."
+        raise DataError("data.duplicate_column", message, "give every column a text of its own as its name")
+    polars: pl.DataFrame = frame.to_polars()
+    return polars
+
+
+def like(table: pl.DataFrame, data: Any) -> Any:
+    """Convert a Polars frame to the kind of `data`; a frame of an unknown kind stays Polars."""
+    import narwhals as nw
+
+    if isinstance(data, pl.DataFrame | pl.LazyFrame) or data is None:
+        return table
+    kind = nw.from_native(data, eager_only=True).implementation
+    if kind.is_pandas():
+        return table.to_pandas()
+    if kind.is_pyarrow():
+        return table.to_arrow()
+    return table

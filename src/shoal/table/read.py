@@ -1,0 +1,224 @@
+"""Read a file into a Polars frame: text trimmed, missing values marked, nothing guessed in silence."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from shoal.errors import DataError
+from shoal.recipe import Input
+
+SEPARATORS = (",", ";", "\t", "|")
+_SAMPLE_LINES = 50
+
+
+def read(path: Path, given: Input) -> pl.DataFrame:
+    """Read CSV, TSV, Parquet or Arrow; a file with another ending is read as CSV."""
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "it cannot be opened") from None
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        frame = _read_binary(path, pl.read_parquet)
+    elif ending in {".arrow", ".feather", ".ipc"}:
+        frame = _read_binary(path, _read_arrow)
+    else:
+        frame = _read_text(path, given)
+    return mark_missing(frame, given.missing)
+
+
+def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
+    """Check a frame, trim its texts, bring them to Unicode NFC, and turn missing marks and NaN into null."""
+    if frame.width == 0 or frame.height == 0:
+        raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
+    steps = []
+    for name, dtype in frame.schema.items():
+        column = pl.col(name)
+        if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+            column = column.cast(pl.String).str.strip_chars().str.normalize("NFC")
+            steps.append(pl.when(column.is_in(missing).not_()).then(column).alias(name))
+        elif dtype.is_float():
+            steps.append(column.fill_nan(None))
+        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            raise DataError(
+                "data.kind",
+                f"Column `{name}` holds lists, structures or bytes.",
+                "turn it into texts or numbers, or drop it before",
+            )
+        else:
+            steps.append(column)
+    return frame.select(steps)
+
+
+def _unreadable(path: Path, why: str) -> DataError:
+    return DataError(
+        "data.unreadable", f"The input {path} cannot be read: {why}.", "check the path and format"
+    )
+
+
+def _read_binary(path: Path, reader: Any) -> pl.DataFrame:
+    try:
+        frame: pl.DataFrame = reader(path)
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError):
+        raise _unreadable(path, f"it is not a valid {path.suffix} file") from None
+    return frame
+
+
+def _read_arrow(path: Path) -> pl.DataFrame:
+    # Polars reads the file format only; the reader of pyarrow also takes the older Feather.
+    from pyarrow import feather
+
+    table = feather.read_table(path, memory_map=False)
+    _check_names(table.column_names)
+    return pl.from_arrow(table.replace_schema_metadata(None))  # type: ignore[return-value]
+
+
+def _read_text(path: Path, given: Input) -> pl.DataFrame:
+    source = _utf8_bytes(path, given.encoding)
+    sample = _sample(path, source)
+    if not sample:
+        raise DataError("data.empty", "The input is empty.", "give a file with a header line and rows")
+    separator = given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
+    names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
+    _check_names(names)
+    _check_quotes(path, source)
+    table = _parse_csv(path, source, separator, names, skip_header=given.header)
+    return pl.from_arrow(table)  # type: ignore[return-value]
+
+
+def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
+    """Return the text as UTF-8 if the file has to be transcoded, else None: it is then read in place."""
+    with open(path, "rb") as file:
+        mark = file.read(4)
+    if encoding is None and mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    if encoding is None:
+        return None
+    try:
+        return path.read_bytes().decode(encoding).encode()
+    except LookupError:
+        raise DataError(
+            "data.encoding", "The encoding given in [input] is not known.", 'for example encoding = "latin-1"'
+        ) from None
+    except UnicodeError:
+        raise _wrong_encoding(path, encoding) from None
+
+
+def _wrong_encoding(path: Path, encoding: str) -> DataError:
+    hint = 'say which encoding it has, for example [input] encoding = "latin-1"'
+    return DataError("data.encoding", f"The input {path} is not valid {encoding}.", hint)
+
+
+def _sample(path: Path, source: bytes | None) -> str:
+    """Return the first lines, to find the separator and the header."""
+    if source is None:
+        with open(path, "rb") as file:
+            raw = file.read(1 << 20)
+    else:
+        raw = source[: 1 << 20]
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(raw).lstrip("\r\n")
+    except UnicodeDecodeError:
+        raise _wrong_encoding(path, "UTF-8") from None
+
+
+def _records(sample: str, separator: str) -> list[list[str]]:
+    lines = io.StringIO(sample, newline="")
+    records = []
+    try:
+        for record in csv.reader(lines, delimiter=separator):
+            if record:
+                records.append(record)
+            if len(records) == _SAMPLE_LINES:
+                break
+    except csv.Error:
+        pass  # what was understood so far is enough to look at
+    return records
+
+
+def _first_record(sample: str, separator: str) -> list[str]:
+    records = _records(sample, separator)
+    return records[0] if records else [""]
+
+
+def find_separator(sample: str) -> str:
+    """Return the separator under which the first lines have the same number of cells, the more the better."""
+
+    def score(separator: str) -> tuple[float, int]:
+        widths = [len(record) for record in _records(sample, separator)]
+        width, times = Counter(widths).most_common(1)[0]
+        return (times / len(widths) if width > 1 else 0.0, width)
+
+    return max(SEPARATORS, key=score) if _records(sample, ",") else ","
+
+
+def _check_names(names: list[str]) -> None:
+    counts = Counter(names)
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        listed = ", ".join(f"`{name}`" for name in twice)
+        raise DataError("data.duplicate_column", f"Column names stand twice: {listed}.", "rename the columns")
+    if "" in counts:
+        at = names.index("") + 1
+        raise DataError("data.duplicate_column", f"Column {at} has no name.", "give every column a name")
+
+
+def _check_quotes(path: Path, source: bytes | None) -> None:
+    """Refuse a file whose last quote stays open: the parser would swallow the rows behind it."""
+    quotes = source.count(b'"') if source is not None else 0
+    if source is None:
+        with open(path, "rb") as file:
+            while chunk := file.read(1 << 24):
+                quotes += chunk.count(b'"')
+    if quotes % 2:
+        message = f"The input {path} has an odd number of quotes ({quotes}): one is not closed."
+        raise DataError("data.ragged", message, "write a quote inside a quoted cell twice")
+
+
+def _parse_csv(
+    path: Path, source: bytes | None, separator: str, names: list[str], skip_header: bool
+) -> pa.Table:
+    """Parse strictly: a line with more or fewer cells than the header is counted and refused."""
+    ragged = []
+
+    def count_ragged(row: Any) -> str:
+        ragged.append(row.actual_columns)
+        return "skip"
+
+    file = pa.BufferReader(source) if source is not None else str(path)
+    try:
+        table = pa_csv.read_csv(
+            file,
+            read_options=pa_csv.ReadOptions(column_names=names, skip_rows_after_names=int(skip_header)),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=separator,
+                newlines_in_values=True,
+                # An empty line is a missing value when there is one column, and nothing otherwise.
+                ignore_empty_lines=len(names) > 1,
+                invalid_row_handler=count_ragged,
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types={name: pa.large_string() for name in names},
+                strings_can_be_null=False,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        # Arrow's own text quotes the line, so only its kind is passed on.
+        if "utf8" in str(error).lower():
+            raise _wrong_encoding(path, "UTF-8") from None
+        raise _unreadable(path, "it is not a well-formed CSV file") from None
+    if ragged:
+        message = f"Lines of {path} that do not have {len(names)} cells: {len(ragged)}."
+        raise DataError("data.ragged", message, "check separator and quotes, or mend these lines")
+    return table

@@ -1,0 +1,100 @@
+"""Write a release: to a temporary file first, checked there, then moved into place.
+
+Temporary names start with a dot, so that whatever an interruption leaves behind does not look like
+a release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import OutputError
+from shoal.recipe import ENDINGS
+
+
+def check_target(path: Path) -> None:
+    """Refuse a place where nothing can be written, before any work is done."""
+    if path.suffix.lower() not in ENDINGS:
+        message = f"The output {path} has an ending that shoal does not write."
+        raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
+    if path.is_dir():
+        raise OutputError("output.unwritable", f"The output {path} is a folder.", "name a file")
+    if not path.parent.is_dir():
+        message = f"The folder {path.parent} of the output does not exist."
+        raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
+    if not os.access(path.parent, os.W_OK):
+        message = f"The folder {path.parent} of the output cannot be written to."
+        raise OutputError("output.unwritable", message, "choose a folder that you may write to")
+
+
+@contextmanager
+def temporary(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside `path`, with the same ending; remove it unless it was moved."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def move_into_place(temporary_file: Path, path: Path) -> None:
+    """Replace `path` by the temporary file in one step."""
+    try:
+        with open(temporary_file, "rb+") as file:
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary_file.chmod(0o666 & ~mask)  # a temporary file is made for its owner only
+        os.replace(temporary_file, path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a frame in the format of the file's ending, without any foreign metadata."""
+    ending = path.suffix.lower()
+    try:
+        if ending == ".parquet":
+            table.write_parquet(path)
+        elif ending in {".arrow", ".feather"}:
+            table.write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
+        else:
+            table.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+        if path.stat().st_size == 0:
+            raise OSError("nothing was written")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise unwritable(path, error) from None
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a small text file."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: Path, error: Exception) -> OutputError:
+    """Build the error for a failed write; only the system's reason is passed on."""
+    reason = getattr(error, "strerror", None) or "the disk may be full"
+    message = f"The output {path.parent} cannot be written: {reason}."
+    return OutputError(
+        "output.unwritable", message, "check free space and permissions; nothing was left behind"
+    )
+
+
+def sha256(path: Path) -> str:
+    """Return the digest of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

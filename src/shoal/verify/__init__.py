@@ -1,0 +1,10 @@
+"""The independent checker: reads a written release and recomputes every promise from it alone.
+
+It shares no code with what makes a release: another engine (DuckDB) reads the file, and the
+classes, the goals and the published forms are worked out afresh.
+"""
+
+from shoal.verify.check import verify, verify_table
+from shoal.verify.verdict import PROBLEMS, Goal, Problem, Verdict
+
+__all__ = ["PROBLEMS", "Goal", "Problem", "Verdict", "verify", "verify_table"]

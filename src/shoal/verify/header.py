@@ -1,0 +1,61 @@
+"""The columns of a release: all that were promised, each once, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoal.recipe import Recipe
+from shoal.verify.verdict import Problem, count, listed
+
+
+def released_columns(recipe: Recipe) -> list[str]:
+    """List the columns that a release of this recipe has."""
+    return recipe.named("quasi", "sensitive", "keep")
+
+
+def header_problems(names: Sequence[str], recipe: Recipe, *, named_only: bool) -> list[Problem]:
+    """Compare the header of a file with the recipe."""
+    promised = released_columns(recipe)
+    missing = [name for name in promised if name not in names]
+    problems = []
+    if missing:
+        message = f"{count(len(missing), 'column')} of the recipe missing from the file: {listed(missing)}."
+        problems.append(Problem("verify.missing_column", message))
+    known = set(recipe.columns) if missing else None
+    problems += _forbidden(names, promised, recipe, named_only, known)
+    problems += _duplicates(names, known)
+    return problems
+
+
+def _forbidden(
+    names: Sequence[str], promised: Sequence[str], recipe: Recipe, named_only: bool, known: set[str] | None
+) -> list[Problem]:
+    places = [
+        place
+        for place, name in enumerate(names)
+        if name not in promised and not (named_only and name not in recipe.columns)
+    ]
+    if not places:
+        return []
+    what = count(len(places), "column")
+    message = f"The file has {what} that the recipe does not release: {_named(names, places, known)}."
+    return [Problem("verify.forbidden_column", message)]
+
+
+def _duplicates(names: Sequence[str], known: set[str] | None) -> list[Problem]:
+    places = [place for place, name in enumerate(names) if name in names[:place]]
+    if not places:
+        return []
+    message = f"The file has columns whose name stands before: {_named(names, places, known)}."
+    return [Problem("verify.duplicate_column", message)]
+
+
+def _named(names: Sequence[str], places: Sequence[int], known: set[str] | None) -> str:
+    """Name columns, or give their place where the name may be somebody's data.
+
+    A file without a header line shows its first row instead. Only where all promised names
+    stand in the first line is that line taken for a header (`known` is None then).
+    """
+    if known is None:
+        return listed([names[place] for place in places])
+    return ", ".join(f"`{names[p]}`" if names[p] in known else f"column {p + 1}" for p in places)

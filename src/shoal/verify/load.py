@@ -1,0 +1,154 @@
+"""Bring a release into DuckDB: one table, every cell as text, columns by their place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError
+from shoal.verify.session import Session, Unreadable, column, exactly
+from shoal.verify.tally import tally_bytes, tally_table
+from shoal.verify.text import fault_of_text, find_dialect, read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
+ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A file in the database: the name of its table, its header and its number of rows."""
+
+    table: str
+    names: tuple[str, ...]
+    rows: int
+
+    def column(self, name: str) -> str:
+        """Return the SQL name of a column that the file has once."""
+        return column(self.names.index(name))
+
+    def has_once(self, name: str) -> bool:
+        """Say whether it is clear which column has this name."""
+        return self.names.count(name) == 1
+
+
+def existing(path: str | Path, *, any_ending: bool = False) -> Path:
+    """Return the path of a file that can be opened and whose ending is known."""
+    file = Path(path)
+    reason = "there is no such file"
+    if file.is_dir():
+        reason = "it is a directory"
+    elif file.is_file():
+        reason = _why_closed(file)
+    if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
+        reason = "its ending is not one that shoal reads"
+    if reason:
+        hint = f"give a file that ends in {', '.join(ENDINGS)}"
+        raise DataError("data.unreadable", f"{path} cannot be read: {reason}.", hint)
+    return file
+
+
+def _why_closed(file: Path) -> str:
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        return error.strerror or "it cannot be opened"
+    return ""
+
+
+def load(session: Session, path: Path, expected: Collection[str]) -> Loaded:
+    """Load a release. `expected` are the columns by which a delimiter is recognised."""
+    ending = path.suffix.lower()
+    if ending in TEXT_ENDINGS:
+        return _load_text(session, path, expected, TEXT_ENDINGS[ending])
+    if ending == ".parquet":
+        return load_parquet(session, path, "released")
+    return load_arrow(session, read_arrow(path), "released")
+
+
+def _load_text(session: Session, path: Path, expected: Collection[str], delimiters: Sequence[str]) -> Loaded:
+    if path.stat().st_size == 0:
+        raise Unreadable("verify.empty", "The file is empty.")
+    dialect = find_dialect(path, expected, delimiters)
+    if not read_text(session, path, dialect, "released"):
+        raise fault_of_text(path, dialect)
+    tally = tally_table(session, "released", dialect)
+    if tally != tally_bytes(path, dialect.delimiter):
+        raise fault_of_text(path, dialect, "The quotes or line ends of the file can be read in several ways.")
+    return Loaded("released", dialect.names, tally.records - 1)
+
+
+def load_parquet(session: Session, path: Path, table: str) -> Loaded:
+    """Load a Parquet file with DuckDB's own reader."""
+    pattern = exactly(path)
+    names: tuple[str, ...] = ()
+    # The names come from the schema: as columns DuckDB renames those that differ in case only.
+    if session.succeeds("FROM parquet_schema(?)", [pattern]):
+        schema = session.rows("SELECT name, num_children FROM parquet_schema(?)", [pattern])
+        names = _top_names(schema)
+    source = "read_parquet(?, hive_partitioning = false)"
+    if not names or not _copy_as_text(session, source, [pattern], table, len(names)):
+        raise Unreadable("verify.unreadable", "The file is not in Parquet format.")
+    return Loaded(table, names, _count(session, table))
+
+
+def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
+    """Pick the columns out of a Parquet schema, which lists a tree from the top, depth first."""
+    names = []
+    below = 0  # elements that still belong to the column at hand
+    for name, children in schema[1:]:
+        if below == 0:
+            names.append(name)
+        else:
+            below -= 1
+        below += children or 0
+    return tuple(names)
+
+
+def read_arrow(path: Path) -> pa.Table:
+    """Read an Arrow file or stream with pyarrow: DuckDB reads neither by itself."""
+    import pyarrow as pa
+
+    for open_as in (pa.ipc.open_file, pa.ipc.open_stream):
+        try:
+            with pa.OSFile(str(path), "rb") as file, open_as(file) as reader:
+                table = reader.read_all()
+            table.validate(full=True)
+            return table
+        except (pa.ArrowException, OSError, ValueError):
+            continue  # what pyarrow says is not passed on
+    raise Unreadable("verify.unreadable", "The file is not in Arrow format.")
+
+
+def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
+    """Load a pyarrow table."""
+    names = tuple(given.column_names)
+    source = f"{table}_arrow"
+    session.database.register(source, given.rename_columns([column(i) for i in range(len(names))]))
+    copied = _copy_as_text(session, source, [], table, len(names))
+    session.database.unregister(source)
+    if not copied:
+        raise Unreadable("verify.unreadable", "The table has no columns, or some that have no text.")
+    return Loaded(table, names, _count(session, table))
+
+
+def _copy_as_text(session: Session, source: str, parameters: Sequence[str], table: str, width: int) -> bool:
+    """Copy a source into a table of text columns; say whether that went well.
+
+    Missing and empty are made one: a CSV file cannot tell them apart, so whoever reads the
+    release cannot either.
+    """
+    if width == 0:
+        return False
+    names = ", ".join(column(i) for i in range(width))
+    cells = ", ".join(f"nullif(CAST({column(i)} AS VARCHAR), '') AS {column(i)}" for i in range(width))
+    sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
+    return session.succeeds(sql, parameters)
+
+
+def _count(session: Session, table: str) -> int:
+    return int(session.row(f"SELECT count(*) FROM {table}")[0])

@@ -1,0 +1,137 @@
+"""A release beside the table that it was made from: no rows invented, no values changed."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from shoal.errors import DataError
+from shoal.recipe import Recipe
+from shoal.verify.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
+from shoal.verify.session import Session, Unreadable, literal
+from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
+from shoal.verify.verdict import Problem, count, listed
+
+_TABLE = "original"
+# What Unicode calls white space; DuckDB alone trims blanks only.
+_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# 1, 1.0 and 1e0 are one number to a reader of tables; 007 is a code, not a number.
+_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_EXACT = 2**53  # beyond it several whole numbers share one float
+
+
+def original_problems(session: Session, loaded: Loaded, path: Path, recipe: Recipe) -> list[Problem]:
+    """Load the original and compare."""
+    try:
+        original = _load(session, path, recipe)
+        fault = None
+    except Unreadable as error:
+        fault = error.code.replace("verify.", "data."), error.message
+    if fault:
+        code, reason = fault
+        raise DataError(code, f"The original {path} cannot be read. {reason}", "check the path and [input]")
+    names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
+    problems = _row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
+    return problems + _value_problems(session, loaded, original, names, recipe.input.missing)
+
+
+def _row_problems(released: int, rows: int, max_suppressed: float) -> list[Problem]:
+    """Check that no rows were added and not too many left out."""
+    message = ""
+    if released > rows:
+        message = f"The file has {count(released, 'row')}, the original only {rows}."
+    elif rows - released > max_suppressed * rows + 1e-6:  # a share such as 0.1 is no exact float
+        left_out = f"{count(rows - released, 'row')} of {rows} left out"
+        message = f"The file has {left_out}; max_suppressed = {max_suppressed} does not allow that."
+    return [Problem("verify.original_rows", message)] if message else []
+
+
+def _value_problems(
+    session: Session, loaded: Loaded, original: Loaded, names: list[str], missing: list[str]
+) -> list[Problem]:
+    """Check that every combination of sensitive and kept cells is in the original as often."""
+    absent = [name for name in names if not original.has_once(name)]
+    if absent:
+        message = f"The original does not have (or has twice) the columns {listed(absent)}."
+        return [Problem("verify.original_values", message)]
+    if not names:
+        return []
+    same = " AND ".join(f"a.v{i} IS NOT DISTINCT FROM b.v{i}" for i in range(len(names)))
+    strange, *_ = session.row(
+        "SELECT coalesce(sum(greatest(a.n - coalesce(b.n, 0), 0)), 0) "
+        f"FROM ({_combinations(loaded, names)}) a LEFT JOIN ({_combinations(original, names)}) b ON {same}",
+        [missing] * (2 * len(names)),
+    )
+    if not strange:
+        return []
+    rows = f"{count(int(strange), 'row')} {'has' if strange == 1 else 'have'}"
+    message = f"{rows} values in {listed(names)} that the original does not have, or not so often."
+    return [Problem("verify.original_values", message)]
+
+
+def _combinations(loaded: Loaded, names: list[str]) -> str:
+    """Write the SQL that counts the combinations of cells, brought into one form.
+
+    The raw combinations are counted first: there are far fewer of them than rows.
+    """
+    columns = ", ".join(loaded.column(name) for name in names)
+    cells = ", ".join(f"{_comparable(loaded.column(name))} AS v{i}" for i, name in enumerate(names))
+    raw = f"SELECT {columns}, count(*) AS m FROM {loaded.table} GROUP BY {columns}"
+    return f"SELECT {cells}, sum(m) AS n FROM ({raw}) GROUP BY ALL"
+
+
+def _comparable(column: str) -> str:
+    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
+    text = f"trim({column}, {literal(_BLANKS)})"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    return (
+        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
+        f"WHEN regexp_full_match({text}, {literal(_NUMBER)}) AND abs({number}) < {_EXACT} "
+        f"THEN CAST({number} + 0 AS VARCHAR) ELSE {text} END"
+    )
+
+
+def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
+    """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return load_parquet(session, path, _TABLE)
+    if ending in (".arrow", ".feather"):
+        return load_arrow(session, read_arrow(path), _TABLE)
+    text = _as_utf8(session, path, recipe.input.encoding)
+    dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
+    if not read_text(session, text, dialect, _TABLE):
+        raise fault_of_text(text, dialect)
+    names = tuple(name.strip() for name in dialect.names)
+    return Loaded(_TABLE, names, int(session.row(f"SELECT count(*) FROM {_TABLE}")[0]))
+
+
+def _dialect(path: Path, recipe: Recipe, delimiters: tuple[str, ...]) -> Dialect:
+    """Find the layout of the raw text from its first line, or from what the recipe says."""
+    given = recipe.input
+    if given.separator:
+        delimiters = (given.separator,)
+    if given.header:
+        return find_dialect(path, recipe.columns, delimiters)
+    names = tuple(given.names or ())
+    fitting = [d for d in delimiters if len(first_record(path, d)) == len(names)]
+    return Dialect((fitting or delimiters)[0], names, header=False)
+
+
+def _as_utf8(session: Session, path: Path, encoding: str | None) -> Path:
+    """Return the file, or a copy in UTF-8 in the session's own folder, which is private."""
+    with path.open("rb") as file:
+        marked = file.read(2) in _UTF16
+    encoding = encoding or ("utf-16" if marked else "utf-8")
+    copy = session.folder / "original.csv"
+    try:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+            return path
+        with path.open("r", encoding=encoding, newline="") as file, copy.open("wb") as out:
+            while piece := file.read(1 << 20):
+                out.write(piece.encode("utf-8"))
+        return copy
+    except (LookupError, UnicodeError):
+        pass  # the error holds the bytes, so it is not chained
+    raise Unreadable("verify.unreadable", "It is not in the encoding that the recipe gives.")

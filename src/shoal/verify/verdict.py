@@ -1,0 +1,161 @@
+"""What a verification says: the goals as measured, and the problems by code.
+
+Nothing here ever holds a cell: column names and numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Every code that a verdict can carry, with what it means. The reference documentation and the
+# tests walk this table: a code that is used but not listed is a programming error.
+PROBLEMS: dict[str, str] = {
+    "verify.unreadable": "The file is there but is not in the format that its name says.",
+    "verify.empty": "The file has no rows. A release without rows never holds.",
+    "verify.ragged": "Some lines of the file have more or fewer cells than its header.",
+    "verify.missing_column": "A column that the recipe releases is not in the file.",
+    "verify.forbidden_column": "The file has a column that the recipe does not release.",
+    "verify.duplicate_column": "Two columns of the file have the same name.",
+    "verify.form": "A quasi column has cells that are not in a published form of its kind.",
+    "verify.k": "Some rows are in classes smaller than k.",
+    "verify.digest": "The file is not the one that the manifest beside it describes.",
+    "verify.rows": "The file has another number of rows than its maker says it released.",
+    "verify.original_rows": "The file has more rows than the original, or leaves out more than is allowed.",
+    "verify.original_values": "The file has sensitive or kept values that the original does not have.",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One promise that does not hold: a stable code and a sentence without cells."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        if self.code not in PROBLEMS:
+            raise AssertionError(f"problem code {self.code} is not listed")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One privacy goal: what was asked and what the file achieves.
+
+    Parameters
+    ----------
+    type : str
+        The goal's name, such as ``"k-anonymity"``.
+    column : str or None
+        The sensitive column that it is about; None for k-anonymity.
+    asked, achieved : int or float
+        The threshold in the recipe, and the worst class of the file.
+    holds : bool
+        Whether every class of the file meets the threshold.
+
+    """
+
+    type: str
+    column: str | None
+    asked: int | float
+    achieved: int | float
+    holds: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What was found in a release.
+
+    Parameters
+    ----------
+    holds : bool
+        True when there is no problem and every goal is met.
+    rows, classes : int
+        Rows of the file, and different combinations of its quasi columns.
+    k : int
+        Size of the smallest class; 0 when there is none.
+    goals : tuple of Goal
+        Every goal of the recipe, as measured.
+    problems : tuple of Problem
+        What does not hold, in the order in which it was looked at.
+
+    Examples
+    --------
+    >>> goal = Goal("k-anonymity", None, asked=5, achieved=7, holds=True)
+    >>> print(Verdict(True, rows=90, classes=12, k=7, goals=(goal,), problems=()))
+    The release holds: 90 rows in 12 classes, the smallest of 7.
+      k-anonymity: asked 5, achieved 7, holds
+
+    """
+
+    holds: bool
+    rows: int
+    classes: int
+    k: int
+    goals: tuple[Goal, ...]
+    problems: tuple[Problem, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as the JSON of ``shoal verify`` has it."""
+        return {
+            "holds": self.holds,
+            "rows": self.rows,
+            "classes": self.classes,
+            "k": self.k,
+            "goals": [
+                {
+                    "type": goal.type,
+                    "column": goal.column,
+                    "asked": goal.asked,
+                    "achieved": goal.achieved,
+                    "holds": goal.holds,
+                }
+                for goal in self.goals
+            ],
+            "problems": [{"code": p.code, "message": p.message} for p in self.problems],
+        }
+
+    def __repr__(self) -> str:
+        codes = ", ".join(problem.code for problem in self.problems)
+        return (
+            f"Verdict(holds={self.holds}, rows={self.rows}, classes={self.classes}, k={self.k}, "
+            f"problems=[{codes}])"
+        )
+
+    def __str__(self) -> str:
+        holds = "holds" if self.holds else "does not hold"
+        sizes = f"{count(self.rows, 'row')} in {count(self.classes, 'class', 'classes')}"
+        lines = [f"The release {holds}: {sizes}, the smallest of {self.k}."]
+        lines += [f"  {_goal_line(goal)}" for goal in self.goals]
+        lines += [f"  {problem.code}: {problem.message}" for problem in self.problems]
+        return "\n".join(lines)
+
+
+def _goal_line(goal: Goal) -> str:
+    about = f" of `{goal.column}`" if goal.column else ""
+    holds = "holds" if goal.holds else "does not hold"
+    return f"{goal.type}{about}: asked {goal.asked}, achieved {goal.achieved}, {holds}"
+
+
+def conclude(rows: int, classes: int, k: int, goals: Sequence[Goal], problems: Sequence[Problem]) -> Verdict:
+    """Put the findings together; the release holds only when nothing speaks against it."""
+    holds = not problems and all(goal.holds for goal in goals)
+    return Verdict(holds, rows, classes, k, tuple(goals), tuple(problems))
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """Write a number with its noun: ``1 row``, ``2 rows``.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(0, "row"), count(3, "class", "classes")
+    ('1 row', '0 rows', '3 classes')
+
+    """
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write column names for a message."""
+    return ", ".join(f"`{name}`" for name in names)
