@@ -70,7 +70,7 @@ def _first_record(head: str, delimiter: str, cut: bool) -> list[str]:
     return [] if cut and lines.tell() >= len(head) else cells
 
 
-def scan(dialect: Dialect) -> str:
+def scan(dialect: Dialect, *, parallel: bool) -> str:
     """Write the SQL that reads a text file; its one parameter is the path.
 
     Everything is said: DuckDB's sniffer can take a ragged last line for a header and see no rows
@@ -81,7 +81,8 @@ def scan(dialect: Dialect) -> str:
         f"read_csv(?, columns = {{{columns}}}, delim = {literal(dialect.delimiter)}, "
         f"header = {str(dialect.header).lower()}, quote = '\"', escape = '\"', nullstr = '', "
         "auto_detect = false, strict_mode = true, null_padding = false, ignore_errors = false, "
-        "skip = 0, comment = '', compression = 'none', hive_partitioning = false)"
+        "skip = 0, comment = '', compression = 'none', hive_partitioning = false, "
+        f"parallel = {str(parallel).lower()})"
     )
 
 
@@ -111,6 +112,7 @@ def _ragged_lines(path: Path, dialect: Dialect) -> int:
         return 0
 
 
-def read_text(session: Session, path: Path, dialect: Dialect, table: str) -> bool:
+def read_text(session: Session, path: Path, dialect: Dialect, table: str, *, parallel: bool = True) -> bool:
     """Copy a text file into a table of text columns; say whether DuckDB could read it."""
-    return session.succeeds(f"CREATE TEMP TABLE {table} AS FROM {scan(dialect)}", [exactly(path)])
+    sql = f"CREATE OR REPLACE TEMP TABLE {table} AS FROM {scan(dialect, parallel=parallel)}"
+    return session.succeeds(sql, [exactly(path)])
