@@ -13,6 +13,7 @@ from shoal.cluster.registry import check_feasible, choose
 from shoal.engine import local
 from shoal.errors import RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import loss, tight_costs
+from shoal.measure.published import published_costs
 from shoal.recipe import Recipe, column_faults
 from shoal.recode.generalize import Generalized, generalize
 from shoal.release import Release
@@ -70,7 +71,6 @@ def anonymize(
     >>> people = pl.DataFrame({"age": [31, 33, 58, 60], "sex": ["f", "f", "m", "f"]})
     >>> shoal.anonymize(people, quasi=["age", "sex"], k=2).table.rows()
     [('[31, 33]', 'f'), ('[31, 33]', 'f'), ('[58, 60]', '{f, m}'), ('[58, 60]', '{f, m}')]
-
     """
     if isinstance(data, Recipe):
         recipe, data = data, None
@@ -115,7 +115,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             suppressed=table.height - frame.height,
             classes=len(sizes),
             k=int(sizes.min()),
-            loss=loss(encoded, published.labels, published.costs, k),
+            loss=loss(encoded, published.labels, published_costs(encoded, published.texts), k),
             loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
             timings=timings,
             source=data,

@@ -70,7 +70,6 @@ class ShoalError(ValueError):
         A sentence that names columns and numbers, never a cell's value.
     hint : str, optional
         What the user can do.
-
     """
 
     exit_status = 2

@@ -95,7 +95,6 @@ class Recipe(_Sections):
     >>> recipe = Recipe.from_roles(quasi=["age", "zip"], sensitive=["disease"], k=5)
     >>> recipe.quasi, recipe.privacy.k, recipe.method.name
     (['age', 'zip'], 5, 'auto')
-
     """
 
     default_role: Literal["drop"] | None = None

@@ -48,7 +48,6 @@ class Release:
         Seconds of each stage.
     source : frame, optional
         The frame that was given; `table` is of the same kind.
-
     """
 
     frame: pl.DataFrame

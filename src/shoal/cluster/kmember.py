@@ -57,7 +57,6 @@ class KMember:
     ----------
     .. [byun2007] Byun, Kamra, Bertino, Li. Efficient k-Anonymization Using Clustering Techniques.
        DASFAA 2007. doi:10.1007/978-3-540-71703-4_18
-
     """
 
     def __init__(self, k: int, *, seed: int = 0, options: KMemberOptions | None = None) -> None:

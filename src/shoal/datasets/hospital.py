@@ -78,7 +78,6 @@ def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
     >>> stays = hospital(rows=1000, seed=7)
     >>> stays.shape, stays["patient"].n_unique()
     ((1000, 9), 1000)
-
     """
     if rows < 1:
         raise ValueError(f"rows must be at least 1, but is {rows}")
@@ -117,7 +116,6 @@ def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
     -------
     recipe : pathlib.Path
         The recipe `hospital.toml`.
-
     """
     stays = hospital(rows, seed)
     folder.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,6 @@ def number_text(value: Number) -> str:
     --------
     >>> [number_text(value) for value in (7, 3.0, -0.0, 0.1)]
     ['7', '3', '0', '0.1']
-
     """
     if isinstance(value, (int, np.integer)):
         return str(int(value))
@@ -48,7 +47,6 @@ def flat(values: Iterable[str], column: str) -> Tree:
         Any text, the root's own label included: that raw value is a leaf like others.
     column : str
         Not used, since nothing can fail; all builders are called alike.
-
     """
     leaves = sorted(set(values))
     return Tree.from_preorder((ROOT_LABEL, *leaves), (-1, *(0 for _ in leaves)))
@@ -91,7 +89,6 @@ def intervals(
     >>> tree = intervals([21, 24, 38], [5, 20], "age")
     >>> tree.labels
     ('*', '[20, 39]', '[20, 24]', '21', '24', '[35, 39]', '38')
-
     """
     steps = _checked_widths(widths, column)
     numbers = _distinct(values, column)
@@ -123,7 +120,6 @@ def default_intervals(values: Sequence[Number], column: str, *, text: NumberText
     --------
     >>> default_intervals([17, 30, 90], "age").labels[1:5]
     ('[17, 56]', '[17, 36]', '[17, 26]', '[17, 21]')
-
     """
     numbers = _distinct(values, column)
     if not numbers:
@@ -158,7 +154,6 @@ def prefix(values: Iterable[str], step: int, column: str) -> Tree:
     --------
     >>> prefix(["47918", "47906"], 2, "zip").labels
     ('*', '4****', '479**', '47906', '47918')
-
     """
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
         raise _unbuildable(column, "the number of characters to mask per level is not a whole number above 0")
@@ -198,7 +193,6 @@ def dates(values: Iterable[datetime.date], units: Sequence[str], column: str) ->
     --------
     >>> dates([datetime.date(2024, 3, 5)], ["month", "quarter", "decade"], "birth").labels
     ('*', '2020s', '2024-Q1', '2024-03', '2024-03-05')
-
     """
     _check_units(units, column)
     days = sorted(set(values))

@@ -41,7 +41,6 @@ def load(path: str | Path, column: str) -> Tree:
     ------
     HierarchyError
         `hierarchy.unreadable`, or what is wrong with the tree.
-
     """
     ending = Path(path).suffix.lower()
     if ending in ARX_ENDINGS:
@@ -71,7 +70,6 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
     ------
     HierarchyError
         `hierarchy.unreadable`, or what is wrong with the tree.
-
     """
     text = _read_text(path, column)
     separator = _find_separator(text) if separator is None else separator
@@ -100,7 +98,6 @@ def read_nested(path: str | Path, column: str) -> Tree:
     ------
     HierarchyError
         `hierarchy.unreadable`, or what is wrong with the tree.
-
     """
     text = _read_text(path, column)
     if Path(path).suffix.lower() == ".json":
@@ -129,7 +126,6 @@ def from_nested(nested: Mapping[str, Any], column: str) -> Tree:
     --------
     >>> from_nested({"all": {"heart": ["I20", "I21"], "other": {}}}, "diagnosis").leaf_labels
     ('I20', 'I21', 'other')
-
     """
     if not isinstance(nested, Mapping):
         raise _not_nested(column)
@@ -163,7 +159,6 @@ def write_arx(tree: Tree, path: str | Path) -> None:
     ------
     OutputError
         `output.unwritable`.
-
     """
     # Quotes everywhere as soon as a label might mislead the search for the separator or the end of a line
     # (Python 3.11 leaves a bare carriage return unquoted).

@@ -53,7 +53,6 @@ class Tree:
     ('USA', 'Iran', 'India')
     >>> tree.labels[tree.lca(np.array([1]), np.array([2]))[0]]
     'Asia'
-
     """
 
     labels: tuple[str, ...]
@@ -79,7 +78,6 @@ class Tree:
         ------
         HierarchyError
             `hierarchy.cycle` or `hierarchy.roots`.
-
         """
         links: dict[str, Collection[str]] = {
             label: () if above is None else (above,) for label, above in parent.items()
@@ -110,7 +108,6 @@ class Tree:
         HierarchyError
             `hierarchy.cycle`, `hierarchy.roots` (the paths do not all end with one label) or
             `hierarchy.duplicate` (a label has two parents, a leaf has two paths, or is an inner node too).
-
         """
         chains = [chain for path in paths if (chain := _collapse(path))]
         links = _links(chains)
@@ -185,7 +182,6 @@ class Tree:
         ------
         IndexError
             If a code is not one of the tree's (a climb from there would not end).
-
         """
         low, high = np.minimum(low, high), np.maximum(low, high)
         if low.size and (low.min() < 0 or high.max() >= self.n_leaves):
@@ -219,7 +215,6 @@ class Tree:
         ------
         HierarchyError
             `hierarchy.uncovered` when some values are not leaves of the tree.
-
         """
         code_of = {label: code for code, label in reversed(list(enumerate(self.leaf_labels)))}
         found = {

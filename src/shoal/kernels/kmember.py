@@ -20,7 +20,7 @@ DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (clu
 
 
 class Units(NamedTuple):
-    """The units that still have free rows, compacted as they are used up. m units."""
+    """The units that still have free rows, moved to the front as others are used up. m units."""
 
     position: np.ndarray  # int32 (n_range, m): fixed-point positions; a missing value lies at 2 x span
     leaf: np.ndarray  # int32 (n_tree, m): leaf codes
@@ -164,72 +164,55 @@ def update_nodes(leaf, change, cost, begin, stop):
 
 
 @njit(cache=True)
-def fill_span(units, trees, box, span, scan, block):
-    """Fill one block and note its least cost. Writes `scan`."""
-    begin = block * scan.block
-    stop = min(begin + scan.block, scan.cost.shape[0])
-    fill_block(units, trees, box, span, scan.cost, begin, stop)
-    scan.best[block] = block_minimum(scan.cost, begin, stop)
-
-
-@njit(cache=True)
-def update_span(units, trees, box, old, span, changed, scan, block):
-    """Update one block in the columns that changed and note its least cost. Writes `scan`."""
-    begin = block * scan.block
-    stop = min(begin + scan.block, scan.cost.shape[0])
+def update_block(units, trees, box, old, span, changed, cost, begin, stop):
+    """Bring a block's costs up to date in the columns that grew. Writes `cost`."""
     n_range = units.position.shape[0]
     for col in range(n_range):
         if changed[col]:
             update_ranges(
                 units.position[col], old.low[col], old.high[col], box.low[col], box.high[col], span[col],
-                scan.cost, begin, stop,
+                cost, begin, stop,
             )  # fmt: skip
     for col in range(units.leaf.shape[0]):
         if changed[n_range + col]:
-            update_nodes(units.leaf[col], box.change[trees.leaf_at[col] :], scan.cost, begin, stop)
+            update_nodes(units.leaf[col], box.change[trees.leaf_at[col] :], cost, begin, stop)
+
+
+@njit(cache=True)
+def scan_block(units, trees, box, old, span, changed, afresh, scan, block):
+    """Compute one block's costs, afresh or by what changed, and note the least. Writes `scan`."""
+    begin = block * scan.block
+    stop = min(begin + scan.block, scan.cost.shape[0])
+    if afresh:
+        fill_block(units, trees, box, span, scan.cost, begin, stop)
+    else:
+        update_block(units, trees, box, old, span, changed, scan.cost, begin, stop)
     scan.best[block] = block_minimum(scan.cost, begin, stop)
 
 
 @njit(cache=True, parallel=True)
-def fill_parallel(units, trees, box, span, scan):
-    """Fill all blocks, each by whichever thread is free."""
+def scan_parallel(units, trees, box, old, span, changed, afresh, scan):
+    """Scan all blocks, each by whichever thread is free."""
     for block in prange(scan.best.shape[0]):
-        fill_span(units, trees, box, span, scan, block)
-
-
-@njit(cache=True, parallel=True)
-def update_parallel(units, trees, box, old, span, changed, scan):
-    """Update all blocks, each by whichever thread is free."""
-    for block in prange(scan.best.shape[0]):
-        update_span(units, trees, box, old, span, changed, scan, block)
+        scan_block(units, trees, box, old, span, changed, afresh, scan, block)
 
 
 @njit(cache=True)
-def fill(units, trees, box, span, scan):
+def scan_all(units, trees, box, old, span, changed, afresh, scan):
     """Compute what the class costs with each unit. Writes `scan`."""
     if scan.best.shape[0] >= scan.parallel_from:
-        fill_parallel(units, trees, box, span, scan)
+        scan_parallel(units, trees, box, old, span, changed, afresh, scan)
     else:
         for block in range(scan.best.shape[0]):
-            fill_span(units, trees, box, span, scan, block)
+            scan_block(units, trees, box, old, span, changed, afresh, scan, block)
 
 
 @njit(cache=True)
-def update(units, trees, box, old, span, changed, scan):
-    """Bring all costs up to date after the box grew in the `changed` columns. Writes `scan`."""
-    if scan.best.shape[0] >= scan.parallel_from:
-        update_parallel(units, trees, box, old, span, changed, scan)
-    else:
-        for block in range(scan.best.shape[0]):
-            update_span(units, trees, box, old, span, changed, scan, block)
-
-
-@njit(cache=True)
-def earliest(units, rows, unit):
+def earliest(units, rows, unit, n_units):
     """Among the units of one quasi tuple, return the one whose first free row stands first."""
     best = unit
     other = unit + 1
-    while other < units.head.shape[0] and units.tuple_id[other] == units.tuple_id[unit]:
+    while other < n_units and units.tuple_id[other] == units.tuple_id[unit]:
         if units.head[other] < units.end[other] and rows[units.head[other]] < rows[units.head[best]]:
             best = other
         other += 1
@@ -246,7 +229,7 @@ def furthest_unit(units, rows, scan):
     unit = 0
     while scan.cost[unit] != greatest:
         unit += 1
-    return earliest(units, rows, unit)
+    return earliest(units, rows, unit, scan.cost.shape[0])
 
 
 @njit(cache=True)
@@ -256,7 +239,7 @@ def cheapest_unit(units, rows, scan):
     unit = block * scan.block
     while scan.cost[unit] != scan.best[block]:
         unit += 1
-    return earliest(units, rows, unit)
+    return earliest(units, rows, unit, scan.cost.shape[0])
 
 
 @njit(cache=True)
@@ -348,36 +331,32 @@ def compact(units, n_units):
 
 
 @njit(cache=True)
-def front(units, scan, n_units):
-    """Return views of the first `n_units` units and of their costs."""
-    live = Units(
-        units.position[:, :n_units], units.leaf[:, :n_units], units.head[:n_units], units.end[:n_units],
-        units.tuple_id[:n_units], units.label[:n_units],
-    )  # fmt: skip
+def front(scan, n_units):
+    """Return a view of the first `n_units` costs."""
     n_blocks = (n_units + scan.block - 1) // scan.block
-    return live, Scan(scan.cost[:n_units], scan.best[:n_blocks], scan.block, scan.parallel_from)
+    return Scan(scan.cost[:n_units], scan.best[:n_blocks], scan.block, scan.parallel_from)
 
 
 @njit(cache=True)
-def grow_class(live, view, trees, box, old, span, rows, labels, number, k, counts, penalty):
+def grow_class(units, scan, trees, box, old, span, changed, rows, labels, number, k, counts, penalty):
     """Grow one class from the unit that the caller has already put into the box and taken.
 
     Returns the last unit taken (-1 if none) and how many units were used up. Writes everything
     but `trees`, `span` and `rows`.
     """
-    changed = np.zeros(span.shape[0] + box.node.shape[0], np.bool_)
     unit, spent = -1, 0
     for size in range(1, k):
         if penalty > 0:
-            unit = cheapest_with_penalty(live, rows, view, size, counts, penalty)
-            counts[live.label[unit]] += 1
+            unit = cheapest_with_penalty(units, rows, scan, size, counts, penalty)
+            counts[units.label[unit]] += 1
         else:
-            unit = cheapest_unit(live, rows, view)
+            unit = cheapest_unit(units, rows, scan)
         old.low[:], old.high[:] = box.low, box.high
-        grew = widen(live, trees, box, unit, changed)
-        spent += take(live, rows, unit, view, labels, number)
+        grew = widen(units, trees, box, unit, changed)
+        spent += take(units, rows, unit, scan, labels, number)
         if grew and size < k - 1:
-            update(live, trees, box, old, span, changed, view)
+            # `not grew` is False here; the literal would make Numba compile the scan twice.
+            scan_all(units, trees, box, old, span, changed, not grew, scan)
     return unit, spent
 
 
@@ -402,31 +381,33 @@ def grow(units, trees, box, old, scan, span, rows, labels, classes, cursor, sett
     """
     k, penalty = settings[0], settings[3]
     counts = np.zeros(settings[4], np.int64)
+    changed = np.zeros(span.shape[0] + box.node.shape[0], np.bool_)
+    afresh = k > 0  # always; the literal would make Numba compile the scan twice
     for _ in range(settings[1]):
         if cursor[1] < k:
             break
-        live, view = front(units, scan, cursor[2])
+        view = front(scan, cursor[2])
         unit = cursor[3]
         if unit < 0:
-            fill(live, trees, box, span, view)
-            unit = furthest_unit(live, rows, view)
+            scan_all(units, trees, box, old, span, changed, afresh, view)
+            unit = furthest_unit(units, rows, view)
         cursor[3] = -1
-        anchor_position, anchor_leaf = live.position[:, unit].copy(), live.leaf[:, unit].copy()
-        start_box(box, trees, anchor_position, anchor_leaf)
-        fill(live, trees, box, span, view)
+        first_position, first_leaf = units.position[:, unit].copy(), units.leaf[:, unit].copy()
+        start_box(box, trees, first_position, first_leaf)
+        scan_all(units, trees, box, old, span, changed, afresh, view)
         counts[:] = 0
-        counts[live.label[unit]] = 1
-        cursor[4] += take(live, rows, unit, view, labels, cursor[0])
-        last, spent = grow_class(
-            live, view, trees, box, old, span, rows, labels, cursor[0], k, counts, penalty
+        counts[units.label[unit]] = 1
+        spent = take(units, rows, unit, view, labels, cursor[0])
+        last, more = grow_class(
+            units, view, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty
         )
         record_class(classes, cursor[0], k, trees, box, span)
         if settings[2] == 0 and last >= 0:
-            anchor_position, anchor_leaf = live.position[:, last].copy(), live.leaf[:, last].copy()
-        start_box(box, trees, anchor_position, anchor_leaf)
+            first_position[:], first_leaf[:] = units.position[:, last], units.leaf[:, last]
+        start_box(box, trees, first_position, first_leaf)
         cursor[0] += 1
         cursor[1] -= k
-        cursor[4] += spent
+        cursor[4] += spent + more
         if cursor[4] * COMPACT_AT > cursor[2]:
             cursor[2], cursor[4] = compact(units, cursor[2]), 0
 

@@ -52,7 +52,6 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: 
     IL and GCP after [byun2007] and [he2012], with GCP = IL / (n x sum of the weights); DM is the sum
     of squared class sizes plus n for each suppressed row; C_avg = (n / classes) / k; CM is the share
     of rows that are suppressed or differ from their class's majority label. n counts input rows.
-
     """
     n = encoded.n_rows
     sizes = np.bincount(labels[labels >= 0], minlength=len(costs))

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from shoal.recode import text
+from shoal.table import forms
 from shoal.table.columns import (
     Encoded,
     IntArray,
@@ -31,35 +30,28 @@ class Generalized:
         alike are one class.
     texts : polars.DataFrame
         One row for each class, one column for each quasi column; null where a value is missing.
-    costs : ndarray of shape (n_classes, n_columns), float64
-        What each class loses in each column, between 0 and 1, before weights.
-
     """
 
     labels: IntArray
     texts: pl.DataFrame
-    costs: npt.NDArray[np.float64]
 
 
 def generalize(encoded: Encoded, labels: IntArray) -> Generalized:
     """Turn labels into published classes."""
     n_clusters = int(labels.max(initial=-1)) + 1
-    texts, costs = {}, []
+    texts = {}
     for column in encoded.columns:
         low, high = class_extremes(column, labels, n_clusters)
         texts[column.name] = _texts(column, labels, low, high)
-        costs.append(column.cost(low, high))
-    published = pl.DataFrame(texts)
-    classes, class_of_cluster, first_cluster = _merged(published)
+    classes, class_of_cluster = _merged(pl.DataFrame(texts))
     # A suppressed row keeps -1: it indexes the extra last entry.
-    class_of_row = np.append(class_of_cluster, np.int32(-1))[labels]
-    return Generalized(class_of_row, classes, np.array(costs).T.reshape(n_clusters, -1)[first_cluster])
+    return Generalized(np.append(class_of_cluster, np.int32(-1))[labels], classes)
 
 
-def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray, npt.NDArray[np.int64]]:
+def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
     """Merge clusters that are published alike and number them in the order of their texts.
 
-    Returns the classes, the class of each cluster, and one cluster of each class.
+    Returns the classes and the class of each cluster.
     """
     names = clusters.columns
     at = "cluster"
@@ -70,7 +62,7 @@ def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray, npt.NDArray
     class_of_cluster = np.empty(clusters.height, np.int32)
     numbers = np.repeat(np.arange(grouped.height, dtype=np.int32), members.list.len().to_numpy())
     class_of_cluster[members.explode().to_numpy()] = numbers
-    return grouped.select(names), class_of_cluster, members.list.first().to_numpy().astype(np.int64)
+    return grouped.select(names), class_of_cluster
 
 
 def _texts(column: QuasiColumn, labels: IntArray, low: IntArray, high: IntArray) -> pl.Series:
@@ -96,10 +88,10 @@ def _range_text(column: RangeColumn, low: int, high: int) -> str | None:
     if low == column.missing:
         return None
     if high == column.missing:
-        return text.LOST
+        return forms.LOST
     if low == high:
-        return text.value_text(column.texts[low])
-    return text.range_text(column.texts[low], column.texts[high])
+        return forms.value_text(column.texts[low])
+    return forms.range_text(column.texts[low], column.texts[high])
 
 
 def _node_text(column: TreeColumn, node: int) -> str | None:
@@ -108,18 +100,18 @@ def _node_text(column: TreeColumn, node: int) -> str | None:
         return None
     label = tree.labels[node]
     if tree.height[node] == 0:
-        return text.value_text(label)
+        return forms.value_text(label)
     if node == 0:
-        return text.LOST
+        return forms.LOST
     # A node's own label may be a range, as those of interval trees are; only what would be read as
     # something else is marked.
-    return "\\" + label if label in ("", text.LOST) or label.startswith("\\") else label
+    return "\\" + label if label in ("", forms.LOST) or label.startswith("\\") else label
 
 
 def _flat_text(column: TreeColumn, low: int, high: int) -> str | None:
     if low == high:
-        return None if low == column.missing else text.value_text(column.tree.leaf_labels[low])
-    return text.LOST
+        return None if low == column.missing else forms.value_text(column.tree.leaf_labels[low])
+    return forms.LOST
 
 
 def _with_sets(
@@ -132,7 +124,7 @@ def _with_sets(
     clusters, begins = np.unique(pairs >> 32, return_index=True)
     leaves = column.tree.leaf_labels
     codes = np.split(pairs & 0xFFFFFFFF, begins[1:]) if len(pairs) else []
-    sets = [text.set_text([leaves[code] for code in members]) for members in codes]
+    sets = [forms.set_text([leaves[code] for code in members]) for members in codes]
     if not sets:
         return plain
     return plain.scatter(clusters, sets)

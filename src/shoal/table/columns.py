@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from shoal.hierarchy.tree import Tree
 
 IntArray = npt.NDArray[np.int32]
+_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,10 @@ class RangeColumn:
         Where each distinct value lies between the table's lowest (0) and highest (1).
     texts : tuple of str
         The published text of each distinct value.
-
+    ends : tuple of two floats
+        The table's lowest and highest value as a number: a day's number, a position in `order`.
+    order : tuple of str
+        All values of an ordinal column, from low to high; empty for other kinds.
     """
 
     name: str
@@ -34,6 +39,19 @@ class RangeColumn:
     codes: IntArray
     points: npt.NDArray[np.float64]
     texts: tuple[str, ...]
+    ends: tuple[float, float]
+    order: tuple[str, ...] = ()
+
+    def point(self, text: str) -> float:
+        """Return where a published text lies between the table's lowest (0) and highest (1) value."""
+        if self.kind == "ordinal":
+            number = float(self.order.index(text))
+        elif self.kind == "date":
+            number = float((date.fromisoformat(text) - _EPOCH).days)
+        else:
+            number = float(text)
+        low, high = self.ends
+        return (number / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
 
     @property
     def missing(self) -> int:
@@ -61,7 +79,6 @@ class TreeColumn:
         With a leaf for missing values, the last one, where the column has any.
     is_flat : bool
         No hierarchy was given: the tree is a root over all values, classes publish sets.
-
     """
 
     name: str
@@ -98,7 +115,6 @@ class Encoded:
         Where each row stood in the input.
     label : ndarray of shape (n_rows,), int32, or None
         Codes of the class label, which CM and the class penalty use.
-
     """
 
     columns: tuple[QuasiColumn, ...]

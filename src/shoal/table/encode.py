@@ -66,8 +66,8 @@ def _encoded_column(values: pl.Series, column: Column, recipe: Recipe) -> QuasiC
 
 def _range_column(values: pl.Series, kind: str, column: Column) -> RangeColumn:
     """Number the distinct values by size."""
+    order = _canonical_list(column.order or [])
     if kind == "ordinal":
-        order = _canonical_list(column.order or [])
         values = values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
     if kind == "date":
         values = values.cast(pl.Int32).cast(pl.Int64)
@@ -82,7 +82,14 @@ def _range_column(values: pl.Series, kind: str, column: Column) -> RangeColumn:
     else:
         texts = [build.number_text(number) for number in distinct.to_list()]
     return RangeColumn(
-        values.name, kind, column.weight, codes.to_numpy(), _between_zero_and_one(numbers), tuple(texts)
+        name=values.name,
+        kind=kind,
+        weight=column.weight,
+        codes=codes.to_numpy(),
+        points=_between_zero_and_one(numbers),
+        texts=tuple(texts),
+        ends=(float(numbers[0]), float(numbers[-1])) if len(numbers) else (0.0, 0.0),
+        order=tuple(order),
     )
 
 

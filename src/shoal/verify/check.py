@@ -56,7 +56,6 @@ def verify(
     DataError
         When the release or the original is missing, is a directory or has an unknown ending, and
         when the original cannot be read. A release that cannot be read is a verdict.
-
     """
     release = existing(path)
     raw = None if original is None else existing(original, any_ending=True)

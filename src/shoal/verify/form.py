@@ -120,7 +120,6 @@ def is_categorical(text: str) -> bool:
     [True, True, True, True]
     >>> [is_categorical(text) for text in ("{a", "[a]", "{a}", r"\a")]
     [True, False, False, False]
-
     """
     if text == "*":
         return True
@@ -148,7 +147,6 @@ def members(body: str) -> list[str] | None:
     --------
     >>> members(r"a\, b, c"), members("a,b")
     (['a, b', 'c'], None)
-
     """
     found = []
     at = 0

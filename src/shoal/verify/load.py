@@ -76,7 +76,7 @@ def _load_text(session: Session, path: Path, expected: Collection[str], delimite
     dialect = find_dialect(path, expected, delimiters)
     seen = tally_bytes(path, dialect.delimiter)
     # Threads begin in the middle of the file and may take a line inside of a quoted cell for a
-    # record; the sums show it, and one thread alone does not.
+    # record. Then DuckDB gives up or the sums differ; one thread alone makes no such mistake.
     for parallel in (True, False):
         readable = read_text(session, path, dialect, "released", parallel=parallel)
         if readable and seen is not None and seen == tally_table(session, "released", dialect):
@@ -131,13 +131,23 @@ def read_arrow(path: Path) -> pa.Table:
 def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
     """Load a pyarrow table."""
     names = tuple(given.column_names)
-    source = f"{table}_arrow"
-    session.database.register(source, given.rename_columns([column(i) for i in range(len(names))]))
-    copied = _copy_as_text(session, source, [], table, len(names))
-    session.database.unregister(source)
-    if not copied:
+    if not names or not _copy_arrow(session, given, table):
         raise Unreadable("verify.unreadable", "The table has no columns, or some that have no text.")
     return Loaded(table, names, _count(session, table))
+
+
+def _copy_arrow(session: Session, given: pa.Table, table: str) -> bool:
+    """Copy a pyarrow table; say whether DuckDB knows the types of its columns."""
+    import duckdb
+
+    width = given.num_columns
+    try:
+        session.database.register("given", given.rename_columns([column(i) for i in range(width)]))
+    except duckdb.Error:
+        return False
+    copied = _copy_as_text(session, "given", [], table, width)
+    session.database.unregister("given")
+    return copied
 
 
 def _copy_as_text(session: Session, source: str, parameters: Sequence[str], table: str, width: int) -> bool:
@@ -146,8 +156,6 @@ def _copy_as_text(session: Session, source: str, parameters: Sequence[str], tabl
     Missing and empty are made one: a CSV file cannot tell them apart, so whoever reads the
     release cannot either.
     """
-    if width == 0:
-        return False
     names = ", ".join(column(i) for i in range(width))
     cells = ", ".join(f"nullif(CAST({column(i)} AS VARCHAR), '') AS {column(i)}" for i in range(width))
     sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"

@@ -40,19 +40,21 @@ class Session:
         import duckdb
 
         try:
-            self.database.execute(sql, list(parameters))
+            self.rows(sql, parameters)
         except duckdb.Error:
             return False
         return True
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...]:
         """Run a query that has exactly one row."""
-        found = self.database.execute(sql, list(parameters)).fetchone()
-        assert found is not None
-        return tuple(found)
+        (found,) = self.rows(sql, parameters)
+        return found
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a query and return all its rows."""
+        """Run a statement and return all its rows.
+
+        A result that is not read to its end keeps the connection busy.
+        """
         return self.database.execute(sql, list(parameters)).fetchall()
 
 

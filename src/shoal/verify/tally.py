@@ -29,7 +29,6 @@ class Tally:
         Lines of cells, and cells in all of them.
     characters, quotes : int
         Bytes in cells that are not quotes, and quotes in cells.
-
     """
 
     records: int

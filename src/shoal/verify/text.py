@@ -112,7 +112,7 @@ def _ragged_lines(path: Path, dialect: Dialect) -> int:
         return 0
 
 
-def read_text(session: Session, path: Path, dialect: Dialect, table: str, *, parallel: bool = True) -> bool:
+def read_text(session: Session, path: Path, dialect: Dialect, table: str, *, parallel: bool) -> bool:
     """Copy a text file into a table of text columns; say whether DuckDB could read it."""
     sql = f"CREATE OR REPLACE TEMP TABLE {table} AS FROM {scan(dialect, parallel=parallel)}"
     return session.succeeds(sql, [exactly(path)])

@@ -53,7 +53,6 @@ class Goal:
         The threshold in the recipe, and the worst class of the file.
     holds : bool
         Whether every class of the file meets the threshold.
-
     """
 
     type: str
@@ -86,7 +85,6 @@ class Verdict:
     >>> print(Verdict(True, rows=90, classes=12, k=7, goals=(goal,), problems=()))
     The release holds: 90 rows in 12 classes, the smallest of 7.
       k-anonymity: asked 5, achieved 7, holds
-
     """
 
     holds: bool
@@ -151,7 +149,6 @@ def count(number: int, singular: str, plural: str = "") -> str:
     --------
     >>> count(1, "row"), count(0, "row"), count(3, "class", "classes")
     ('1 row', '0 rows', '3 classes')
-
     """
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 

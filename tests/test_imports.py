@@ -1,0 +1,88 @@
+"""What is loaded when: the quick commands load nothing heavy, and nothing is compiled twice."""
+
+import json
+import os
+import subprocess
+import sys
+
+HEAVY = ["polars", "pyarrow", "numba", "numpy", "duckdb", "pydantic", "pandas", "narwhals", "rich.progress"]
+
+
+def run_python(code, **environment):
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded_after(code):
+    listing = f"import json, sys\n{code}\nprint(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    return json.loads(run_python(listing).splitlines()[-1])
+
+
+def test_import_shoal_loads_nothing_heavy():
+    assert loaded_after("import shoal") == []
+
+
+def test_help_loads_nothing_heavy():
+    code = """
+from typer.testing import CliRunner
+from shoal.cli.main import app
+assert CliRunner().invoke(app, ["anonymize", "--help"]).exit_code == 0
+"""
+    # Typer itself brings pydantic when it prints the help of a command.
+    assert set(loaded_after(code)) <= {"pydantic"}
+
+
+def test_the_verifier_loads_nothing_of_what_makes_a_release():
+    code = """
+import csv, sys, tempfile, pathlib
+import shoal
+path = pathlib.Path(tempfile.mkdtemp()) / "x.csv"
+path.write_text("a\\n1\\n1\\n")
+assert shoal.verify(path, shoal.Recipe.from_roles(quasi=["a"], k=2)).holds
+makers = ["anonymize", "release", "table", "recode", "cluster", "measure", "engine", "kernels", "hierarchy"]
+print([m for m in makers if f"shoal.{m}" in sys.modules], "polars" in sys.modules)
+"""
+    assert run_python(code).strip() == "[] False"
+
+
+def test_functions_are_not_hidden_by_modules_of_their_name():
+    code = """
+import shoal
+from shoal.anonymize import prepare
+from shoal.verify import Verdict
+import shoal.cli.main
+print(callable(shoal.anonymize), callable(shoal.verify), shoal.cluster.KMember.__name__)
+"""
+    assert run_python(code).strip() == "True True KMember"
+
+
+COUNT_COMPILATIONS = """
+import warnings
+warnings.simplefilter("ignore")
+from numba.core import event
+with event.install_recorder("numba:compile") as compilations:
+    from tests.warm import compile_kernels
+    compile_kernels()
+print(len(compilations.buffer))
+"""
+
+
+def test_a_second_process_compiles_nothing(request):
+    # The kernels were compiled before the tests began (conftest), in another process.
+    root = str(request.config.rootpath)
+    code = f"import sys; sys.path.insert(0, {root!r})\n" + COUNT_COMPILATIONS
+    assert run_python(code).strip() == "0"
+
+
+def test_compilations_are_counted(request, tmp_path):
+    # The counter of the test above works: with an empty cache there is something to compile.
+    root = str(request.config.rootpath)
+    code = f"import sys; sys.path.insert(0, {root!r})\n" + COUNT_COMPILATIONS.replace(
+        "    compile_kernels()",
+        "    from shoal.kernels import hashing; import numpy as np; hashing.mixed(np.uint64(1))",
+    )
+    assert int(run_python(code, XDG_CACHE_HOME=str(tmp_path))) > 0

@@ -1,0 +1,86 @@
+"""Who may import whom, and which third party lives where."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "shoal"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# Each layer may import itself and the layers named. Lower never imports upper.
+BASE = {"errors", "options", "recipe", "hierarchy", "kernels", "stages"}
+WORK = {"cluster", "privacy", "recode", "measure", "datasets"}
+MAY_IMPORT = {
+    "errors": set(),
+    "stages": set(),
+    "options": {"errors"},
+    "recipe": {"errors", "options"},
+    "hierarchy": {"errors"},
+    "kernels": set(),
+    "table": BASE,
+    **{name: BASE | {"table"} for name in WORK},
+    "engine": BASE | {"table"} | WORK,
+    "report": BASE | {"table", "engine"} | WORK,
+    "release": BASE | {"table", "engine", "report", "verify"} | WORK,
+    "anonymize": BASE | {"table", "engine", "report", "verify", "release"} | WORK,
+    "verify": {"errors", "recipe"},
+    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize"} | WORK,
+    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "cluster"},
+}
+# Third parties that only these layers may import.
+LIVES_IN = {
+    "numba": {"kernels"},
+    "duckdb": {"verify"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "pydantic": {"options", "recipe"},
+    "tomli_w": {"recipe"},
+    "narwhals": {"table"},
+    "pyspark": {"engine"},
+    "fastapi": {"web"},
+    "starlette": {"web"},
+    "altair": {"report"},
+}
+
+
+def layer(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_modules(path):
+    """Every module that a file imports, late imports included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.module == "shoal":
+                yield from (f"shoal.{alias.name}" for alias in node.names)
+            else:
+                yield node.module or ""
+
+
+def test_files_are_found():
+    assert len(FILES) > 30
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_lower_layers_do_not_import_upper_ones(path):
+    own = layer(path)
+    used = {name.split(".")[1] for name in imported_modules(path) if name.startswith("shoal.")}
+    used.discard("__version__")
+    assert used - {own} <= MAY_IMPORT[own]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_third_parties_stay_where_they_live(path):
+    used = {name.split(".")[0] for name in imported_modules(path)}
+    misplaced = {name for name in used & set(LIVES_IN) if layer(path) not in LIVES_IN[name]}
+    assert not misplaced
+
+
+def test_the_rule_catches_a_forbidden_import(tmp_path):
+    file = tmp_path / "bad.py"
+    file.write_text("def late():\n    from shoal.cli import main\n")
+    assert list(imported_modules(file)) == ["shoal.cli"]
+    assert "cli" not in MAY_IMPORT["table"]

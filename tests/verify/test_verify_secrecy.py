@@ -1,0 +1,152 @@
+"""No message, text or exception shows a cell; and the verifier stands on its own."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError
+from shoal.recipe import Recipe
+from shoal.verify import PROBLEMS, Problem, verify, verify_table
+
+MARK = "Xq7Secret"
+RECIPE = Recipe.from_dict(
+    {
+        "columns": {
+            "age": {"role": "quasi", "kind": "numeric"},
+            "job": {"role": "quasi"},
+            "disease": {"role": "sensitive"},
+            "name": {"role": "identifier"},
+        },
+        "privacy": {"k": 2},
+    }
+)
+HEADER = "age,job,disease\n"
+ROW = f"1,{MARK},{MARK}\n"
+RAW = f"name,{HEADER}{MARK},1,{MARK},{MARK}\n{MARK},1,{MARK},{MARK}\n"
+
+# What provokes each code: the release, and what lies beside it.
+CASES: dict[str, dict[str, Any]] = {
+    "verify.unreadable": {"release": (HEADER + ROW + f'1,"{MARK}"{MARK},x\n').encode()},
+    "verify.empty": {"release": HEADER.encode()},
+    "verify.ragged": {"release": (HEADER + ROW + ROW + f"{MARK}\n").encode()},
+    "verify.missing_column": {"release": (ROW + ROW + ROW).encode()},
+    "verify.forbidden_column": {"release": f"{MARK},{MARK}2,age,job\na,b,1,x\na,b,1,x\n".encode()},
+    "verify.duplicate_column": {"release": f"{MARK},{MARK},age,job\na,b,1,x\na,b,1,x\n".encode()},
+    "verify.form": {"release": (HEADER + ROW + f"{MARK},x,y\n" * 2).encode()},
+    "verify.k": {"release": (HEADER + ROW).encode()},
+    "verify.digest": {"release": (HEADER + ROW * 2).encode(), "manifest": f'{{"{MARK}'},
+    "verify.rows": {"release": (HEADER + ROW * 2).encode(), "rows": 7},
+    "verify.original_rows": {"release": (HEADER + ROW * 3).encode(), "original": RAW},
+    "verify.original_values": {"release": (HEADER + f"1,{MARK},{MARK}2\n" * 2).encode(), "original": RAW},
+}
+
+
+def everything(error: BaseException | None) -> str:
+    """Return all that a log may show of an error, with those that it hides behind it."""
+    text = ""
+    while error is not None:
+        text += f"{error!s} {error!r} {error.args!r}"
+        error = error.__cause__ or error.__context__
+    return text
+
+
+def test_every_code_is_provoked_here() -> None:
+    assert set(CASES) == set(PROBLEMS)
+    assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
+
+
+@pytest.mark.parametrize("code", list(CASES))
+def test_a_verdict_never_shows_a_cell(tmp_path: Path, code: str) -> None:
+    case = CASES[code]
+    path = tmp_path / "out.csv"
+    path.write_bytes(case["release"])
+    if "manifest" in case:
+        (tmp_path / "out.csv.manifest.json").write_text(case["manifest"])
+    raw = tmp_path / "raw.csv"
+    raw.write_text(case.get("original", ""))
+
+    verdict = verify(path, RECIPE, original=raw if "original" in case else None, rows=case.get("rows"))
+
+    assert code in [problem.code for problem in verdict.problems]
+    for shown in (str(verdict), repr(verdict), repr(verdict.problems), repr(verdict.goals), repr(verdict.to_dict())):
+        assert MARK not in shown
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        RAW.encode() + f"{MARK}\n".encode(),
+        RAW.encode() + f'{MARK},"{MARK}"{MARK},1,2\n'.encode(),
+        RAW.encode() + MARK.encode() + b"\xff,1,2,3\n",
+        MARK.encode() + b"\xff\n",
+    ],
+)
+def test_an_error_about_the_original_never_shows_a_cell(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "out.csv").write_text(HEADER + ROW * 2)
+    (tmp_path / "raw.csv").write_bytes(raw)
+
+    with pytest.raises(DataError) as caught:
+        verify(tmp_path / "out.csv", RECIPE, original=tmp_path / "raw.csv")
+
+    assert MARK not in everything(caught.value)
+
+
+def test_a_table_in_memory_is_not_shown_either() -> None:
+    table = pa.table({"age": [MARK], "job": [MARK], MARK: [MARK]})
+
+    verdict = verify_table(table, RECIPE)
+
+    assert {p.code for p in verdict.problems} >= {"verify.form", "verify.k", "verify.missing_column"}
+    assert MARK not in str(verdict) + repr(verdict) + repr(verdict.to_dict())
+
+
+def test_a_code_that_is_not_listed_cannot_be_used() -> None:
+    with pytest.raises(AssertionError):
+        Problem("verify.other", "x")
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither DuckDB's spill folder in the working directory nor a copy of the raw table."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    (tmp_path / "out.csv").write_text(HEADER + ROW * 2)
+    (tmp_path / "raw.csv").write_bytes(RAW.encode("utf-16"))
+
+    assert verify("out.csv", RECIPE, original="raw.csv").holds
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "raw.csv", "scratch"]
+    assert list(scratch.iterdir()) == []
+
+
+def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
+    folder = Path(sys.modules["shoal.verify"].__file__ or "").parent
+    imported = set()
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                imported.add(node.module or "")
+                assert node.level == 0
+            elif isinstance(node, ast.Import):
+                imported |= {name.name for name in node.names}
+    ours = {name for name in imported if name.startswith("shoal") and not name.startswith("shoal.verify")}
+    others = {name.split(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"shoal"}
+
+    assert ours == {"shoal.errors", "shoal.recipe"}
+    assert others == {"duckdb", "pyarrow"}
+
+
+def test_importing_the_verifier_loads_neither_duckdb_nor_pyarrow() -> None:
+    code = "import sys, shoal.verify; print(sorted({'duckdb', 'pyarrow', 'polars'} & set(sys.modules)))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
