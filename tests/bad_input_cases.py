@@ -5,9 +5,7 @@ The cells of every table hold the marks, so that `test_marker` can look for them
 
 from __future__ import annotations
 
-import datetime
 import io
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +32,14 @@ ROWS = [
 ROLES = {
     "name": "identifier", "age": "quasi", "city": "quasi", "born": "quasi", "ill": "sensitive", "note": "keep",
 }  # fmt: skip
+
+
+def csv_text(rows: list[list[str]] = ROWS, header: tuple[str, ...] = HEADER) -> str:
+    """Spell a table as CSV."""
+    return "".join(",".join(cells) + "\n" for cells in [list(header), *rows])
+
+
+TABLE = csv_text()
 EARLIER = b"an earlier release, which nobody may touch\n"
 
 Builder = Callable[[Path], list[str]]
@@ -60,11 +66,6 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
         str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes()
         for path in folder.rglob("*")
     }
-
-
-def csv_text(rows: list[list[str]] = ROWS, header: tuple[str, ...] = HEADER) -> str:
-    """Spell a table as CSV."""
-    return "".join(",".join(cells) + "\n" for cells in [list(header), *rows])
 
 
 def with_cell(**cells: str) -> str:
@@ -97,7 +98,7 @@ def save(path: Path, content: str | bytes | None) -> Path:
 
 
 def flags(
-    content: str | bytes | None = csv_text(),
+    content: str | bytes | None = TABLE,
     *more: str,
     file: str = "people.csv",
     roles: Mapping[str, str] = ROLES,
@@ -131,7 +132,7 @@ def sections(**changes: Any) -> dict[str, Any]:
 
 
 def recipe(
-    content: str | bytes = csv_text(), files: Mapping[str, str | bytes] | None = None, **changes: Any
+    content: str | bytes = TABLE, files: Mapping[str, str | bytes] | None = None, **changes: Any
 ) -> Builder:
     """Run a good recipe with changes."""
     return recipe_text(tomli_w.dumps(sections(**changes)), {"people.csv": content, **(files or {})})
@@ -179,10 +180,21 @@ def missing_file(name: str) -> Builder:
     return build
 
 
-def parquet_bytes(**columns: Any) -> bytes:
+def recipe_target(name: str) -> Builder:
+    """Run a recipe that names its own target."""
+
+    def build(folder: Path) -> list[str]:
+        output = {"path": str(out_folder(folder) / name)}
+        return recipe(output=output)(folder)[:1]
+
+    return build
+
+
+def parquet_bytes(rows: int = 4, **columns: Any) -> bytes:
     """Write the marked ages and more columns as Parquet."""
     buffer = io.BytesIO()
-    pl.DataFrame({"age": [int(NUMBER_MARK), 1, 2, 3], **columns}).write_parquet(buffer)
+    ages = [int(NUMBER_MARK), 1, 2, 3][:rows]
+    pl.DataFrame({"age": ages, **columns}).write_parquet(buffer)
     return buffer.getvalue()
 
 
@@ -204,36 +216,176 @@ def cities(*tops: str) -> str:
     return "".join(f"{town};{tops[at % len(tops)]}\n" for at, town in enumerate(towns))
 
 
-TWO_ARROW_COLUMNS = pa.Table.from_arrays([pa.array([MARK] * 4)] * 2, names=["city", "city"])
-GOOD_PARQUET = parquet_bytes(city=[MARK, "a", "b", "c"])
-LATE_LATIN_1 = csv_text().encode() + csv_text()[len(",".join(HEADER)) + 1 :].encode() * 4000 + (
-    f"n,1,{MARK}\xe9,1980-01-01,flu,x\n".encode("latin-1")
-)
-ORDER = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
+
+def cities(*roots: str) -> str:
+    """Return an ARX hierarchy of all towns, with these roots in turn."""
+    towns = [MARK, "town0", "town1", "town2"]
+    return "".join(f"{town};{roots[at % len(roots)]}\n" for at, town in enumerate(towns))
+
+
+def with_header(*names: str) -> str:
+    """Spell the table with another header."""
+    return csv_text(header=names)
+
+
+ARROW = pa.table({"age": [int(NUMBER_MARK), 1, 2, 3], "city": [MARK, "a", "b", "c"]})
+TWO_CITIES = pa.Table.from_arrays([ARROW["age"], ARROW["city"], ARROW["city"]], names=["age", "city", "city"])
+PARQUET = parquet_bytes(city=[MARK, "a", "b", "c"])
+LATE_LATIN_1 = TABLE.encode() + b"n,1,x,1980-01-01,flu,x\n" * 50_000 + f"n,1,{MARK}\xe9,,,\n".encode("latin-1")
+NO_CITY_MARK = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
+LATER = "recipe.not_available"
 
 FILES = [
     Case("missing-file", "data.unreadable", missing_file("nobody.csv")),
     Case("missing-parquet", "data.unreadable", missing_file("nobody.parquet")),
     Case("folder-as-input", "data.unreadable", flags(None)),
     Case("folder-as-parquet", "data.unreadable", flags(None, file="people.parquet")),
+    Case("path-with-a-zero", "data.unreadable", recipe(input={"path": "a\0.csv"})),
     Case("no-bytes", "data.empty", flags(b"")),
     Case("blank-lines-only", "data.empty", flags("\n\n\n")),
     Case("header-only", "data.empty", flags(",".join(HEADER) + "\n")),
     Case("header-only-without-line-end", "data.empty", flags(",".join(HEADER))),
-    Case("too-many-cells", "data.ragged", flags(csv_text() + f"{MARK},1,{MARK},1980-01-01,flu,x,{MARK}\n")),
-    Case("too-few-cells", "data.ragged", flags(csv_text() + f"{MARK},1,{MARK}\n")),
+    Case("parquet-without-rows", "data.empty", parquet(parquet_bytes(rows=0, city=[]), "city")),
+    Case("too-many-cells", "data.ragged", flags(TABLE + f"{MARK},1,{MARK},1980-01-01,flu,x,{MARK}\n")),
+    Case("too-few-cells", "data.ragged", flags(TABLE + f"{MARK},1,{MARK}\n")),
     Case("unclosed-quote", "data.ragged", flags(with_cell(note=f'"{MARK}'))),
-    Case("two-unclosed-quotes", "data.ragged", flags(with_cell(note=f'"{MARK}') + 'n,1,"x,1980-01-01,flu,y\n')),
+    Case("unclosed-quotes", "data.ragged", flags(with_cell(note=f'"{MARK}') + 'n,1,x,1980-01-01,flu,"y\n')),
     Case("latin-1", "data.encoding", flags(with_cell(city=f"{MARK}\xe9").encode("latin-1"))),
     Case("latin-1-far-down", "data.encoding", flags(LATE_LATIN_1)),
-    Case("cut-utf-16", "data.encoding", flags(csv_text().encode("utf-16")[:-1])),
+    Case("cut-utf-16", "data.encoding", flags(TABLE.encode("utf-16")[:-1])),
     Case("unknown-encoding", "data.encoding", recipe(input={"encoding": "latin-99"})),
+    Case("encoding-with-a-zero", "data.encoding", recipe(input={"encoding": "a\0"})),
     Case("wrong-encoding-given", "data.encoding", recipe(with_cell(city="\xe9"), input={"encoding": "ascii"})),
-    Case("text-as-parquet", "data.unreadable", flags(csv_text(), file="people.parquet")),
+    Case("text-as-parquet", "data.unreadable", flags(TABLE, file="people.parquet")),
     Case("empty-parquet-file", "data.unreadable", flags(b"", file="people.parquet")),
-    Case("cut-parquet", "data.unreadable", parquet(GOOD_PARQUET[: len(GOOD_PARQUET) // 2], "city")),
-    Case("text-as-arrow", "data.unreadable", flags(csv_text(), file="people.arrow")),
+    Case("cut-parquet", "data.unreadable", parquet(PARQUET[: len(PARQUET) // 2], "city")),
+    Case("text-as-arrow", "data.unreadable", flags(TABLE, file="people.arrow")),
     Case("empty-arrow-file", "data.unreadable", flags(b"", file="people.feather")),
-    Case("cut-arrow", "data.unreadable", flags(arrow_bytes(TWO_ARROW_COLUMNS)[:200], file="people.arrow")),
-    Case("parquet-without-rows", "data.empty", parquet(parquet_bytes(city=[MARK] * 4).replace(b"", b""), "x")),
+    Case("cut-arrow", "data.unreadable", flags(arrow_bytes(ARROW)[:200], file="people.arrow")),
 ]
+
+COLUMNS = [
+    Case("two-columns-of-one-name", "data.duplicate_column", flags(with_header(*HEADER[:5], "ill"))),
+    Case("nameless-column", "data.duplicate_column", flags(with_header(*HEADER[:5], ""))),
+    Case("two-arrow-columns", "data.duplicate_column", flags(arrow_bytes(TWO_CITIES), file="people.arrow")),
+    Case("unknown-column", "recipe.unknown_column", flags(roles={**ROLES, "Citty": "quasi"})),
+    Case("unknown-label", "recipe.unknown_column",
+         recipe(method={"name": "k-member", "options": {"label": "Citty"}})),
+    Case("unnamed-columns", "recipe.unnamed_column", flags(roles={"age": "quasi", "name": "identifier"})),
+    Case("column-in-two-roles", "recipe.doubly_used_column", flags(TABLE, "--drop", "age")),
+    Case("no-quasi", "recipe.no_quasi", flags(roles=dict.fromkeys(HEADER, "keep"))),
+    Case("no-columns", "recipe.no_quasi", flags(roles={})),
+]  # fmt: skip
+
+CELLS = [
+    Case("text-among-numbers", "data.kind", recipe(with_cell(age=MARK), column_age={"kind": "numeric"})),
+    Case("nan-as-text", "data.kind", recipe(with_cell(age="nan"), column_age={"kind": "numeric"})),
+    Case("text-among-dates", "data.kind", recipe(with_cell(born=MARK), column_born={"kind": "date"})),
+    Case("impossible-date", "data.kind", recipe(with_cell(born="1981-02-30"), column_born={"kind": "date"})),
+    Case("year-0", "data.kind", recipe(with_cell(born="0000-01-01"), column_born={"kind": "date"})),
+    Case("numbers-as-dates", "data.kind", recipe(column_age={"kind": "date"})),
+    Case("lists", "data.kind", parquet(parquet_bytes(city=[[MARK]] * 4), "city")),
+    Case("bytes", "data.kind", parquet(parquet_bytes(city=[MARK.encode()] * 4), "city")),
+    Case("infinity", "data.infinite", recipe(with_cell(age="-inf"), column_age={"kind": "numeric"})),
+    Case("beyond-floats", "data.infinite", recipe(with_cell(age="1e999"), column_age={"kind": "numeric"})),
+    Case("not-in-order", "data.order", recipe(column_city=NO_CITY_MARK)),
+    Case("missing-is-error", "data.missing", recipe(with_cell(city=""), privacy={"missing": "error"})),
+    Case("too-many-to-suppress", "infeasible.suppression",
+         recipe(with_cell(city=""), privacy={"missing": "suppress", "max_suppressed": 0.1}), status=3),
+    Case("all-suppressed", "infeasible.rows",
+         recipe(csv_text([["n", "", "", "", "flu", MARK]] * 4),
+                privacy={"missing": "suppress", "max_suppressed": 1.0}), status=3),
+    Case("k-above-rows", "infeasible.rows", flags(k="9"), status=3),
+    Case("k-far-above-rows", "infeasible.rows", flags(k="9" * 30), status=3),
+    Case("k-1", "recipe.invalid", flags(k="1")),
+    Case("k-0", "recipe.invalid", flags(k="0")),
+    Case("negative-k", "recipe.invalid", flags(k="-3")),
+]  # fmt: skip
+
+HIERARCHIES = [
+    Case("cycle", "hierarchy.cycle", hierarchy(f"{MARK};a;b;*\ntown0;b;a;*\ntown1;*\ntown2;*\n")),
+    Case("two-roots", "hierarchy.roots", hierarchy(cities("*", MARK + MARK))),
+    Case("no-root", "hierarchy.roots", hierarchy("")),
+    Case("value-at-two-places", "hierarchy.duplicate", hierarchy(cities("*") + f"{MARK};east;*\n")),
+    Case("value-twice-in-json", "hierarchy.duplicate", hierarchy('{"*": {"a": {}, "a": {}}}', "tree.json")),
+    Case("uncovered-value", "hierarchy.uncovered", hierarchy("town0;*\ntown1;*\ntown2;*\n")),
+    Case("inner-node-in-data", "hierarchy.uncovered", hierarchy(f"town0;{MARK};*\ntown1;*\ntown2;*\n")),
+    Case("missing-hierarchy", "hierarchy.unreadable", recipe(column_city={"hierarchy": "nobody.csv"})),
+    Case("missing-hierarchy-by-flag", "hierarchy.unreadable", flags(TABLE, "--hierarchy", "city=nobody.csv")),
+    Case("latin-1-hierarchy", "hierarchy.unreadable", hierarchy(f"{MARK}\xe9;*\n".encode("latin-1"))),
+    Case("unclosed-quote-in-hierarchy", "hierarchy.unreadable", hierarchy(f'"{MARK};*\ntown0;*\n')),
+    Case("hole-in-hierarchy", "hierarchy.unreadable", hierarchy(f"{MARK};;*\ntown0;a;*\n")),
+    Case("broken-json-hierarchy", "hierarchy.unreadable", hierarchy(f'{{"*": ["{MARK}"', "tree.json")),
+    Case("broken-toml-hierarchy", "hierarchy.unreadable", hierarchy(f"{MARK} = {MARK}", "tree.toml")),
+    Case("unknown-hierarchy-ending", "hierarchy.unreadable", hierarchy(cities("*"), "tree.xlsx")),
+    Case("intervals-do-not-nest", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": [5, 12]}})),
+    Case("intervals-of-text", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": ["a"]}})),
+    Case("one-interval", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": 5}})),
+    Case("prefix-0", "hierarchy.build", recipe(column_city={"hierarchy": {"prefix": 0}})),
+    Case("dates-do-not-nest", "hierarchy.build", recipe(column_born={"hierarchy": {"dates": ["week", "year"]}})),
+    Case("numbers-in-nested-table", "hierarchy.build", recipe(column_city={"hierarchy": {"*": [1, 2]}})),
+]
+
+RECIPES = [
+    Case("missing-recipe", "recipe.unreadable", missing_file("nobody.toml")),
+    Case("folder-as-recipe", "recipe.unreadable", recipe_text(None)),
+    Case("not-toml", "recipe.unreadable", recipe_text(f"[columns\n{MARK} == 3")),
+    Case("recipe-in-latin-1", "recipe.unreadable", recipe_text(f'a = "{MARK}\xe9"'.encode("latin-1"))),
+    Case("table-twice", "recipe.unreadable", recipe_text("[privacy]\nk = 2\n[privacy]\nk = 3\n")),
+    Case("far-too-deep", "recipe.unreadable", recipe_text("a = " + "[" * 5000 + "]" * 5000)),
+    Case("empty-recipe", "recipe.invalid", recipe_text("")),
+    Case("unknown-key", "recipe.invalid", recipe(privacy={"kk": 3})),
+    Case("unknown-section", "recipe.invalid", recipe(colums={"age": 1})),
+    Case("k-as-text", "recipe.invalid", recipe(privacy={"k": MARK})),
+    Case("k-as-float", "recipe.invalid", recipe(privacy={"k": 2.5})),
+    Case("section-is-no-table", "recipe.invalid", recipe_text('columns = 3\n[privacy]\nk = 2\n')),
+    Case("unknown-role", "recipe.invalid", recipe(column_age={"role": MARK})),
+    Case("unknown-kind", "recipe.invalid", recipe(column_age={"kind": MARK})),
+    Case("weight-0", "recipe.invalid", recipe(column_age={"weight": 0})),
+    Case("weight-not-a-number", "recipe.invalid", recipe(column_age={"weight": float("nan")})),
+    Case("ordinal-without-order", "recipe.invalid", recipe(column_city={"kind": "ordinal"})),
+    Case("order-without-ordinal", "recipe.invalid", recipe(column_city={"order": [MARK]})),
+    Case("order-with-repeats", "recipe.invalid", recipe(column_city={"kind": "ordinal", "order": [MARK, MARK]})),
+    Case("no-header-and-no-names", "recipe.invalid", recipe(input={"header": False})),
+    Case("header-and-names", "recipe.invalid", recipe(input={"names": [*HEADER]})),
+    Case("no-header-and-empty-names", "recipe.invalid", recipe(input={"header": False, "names": []})),
+    Case("long-separator", "recipe.invalid", recipe(input={"separator": ";;"})),
+    Case("separator-not-ascii", "recipe.invalid", recipe(input={"separator": "\xe9"})),
+    Case("separator-zero", "recipe.invalid", recipe(input={"separator": "\0"})),
+    Case("unknown-default", "recipe.invalid", flags(TABLE, "--default", "keep")),
+    Case("negative-seed", "recipe.invalid", flags(TABLE, "--seed", "-1")),
+    Case("hierarchy-flag-without-file", "recipe.invalid", flags(TABLE, "--hierarchy", "city")),
+    Case("hierarchy-of-unknown-column", "recipe.invalid", flags(TABLE, "--hierarchy", "zip=tree.csv")),
+    Case("unknown-method", "recipe.invalid", flags(TABLE, "--method", "k-membr")),
+    Case("later-method", LATER, flags(TABLE, "--method", "mondrian")),
+    Case("unknown-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opns": 1}})),
+    Case("bad-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opens": MARK}})),
+    Case("option-of-auto", "recipe.option", recipe(method={"options": {"opens": "start"}})),
+    Case("goal", LATER, recipe(privacy={"goal": [{"type": "l-diversity", "column": "ill", "l": 2}]})),
+    Case("unknown-goal", "recipe.invalid", recipe(privacy={"goal": [{"type": MARK}]})),
+    Case("goal-flag", LATER, flags(TABLE, "--goal", "l-diversity column=ill l=2")),
+    Case("views", LATER, recipe(output={"views": "equal"})),
+    Case("listed-views", LATER, recipe(output={"views": [["age"], ["city"]]})),
+    Case("microaggregation", LATER, recipe(output={"values": "microaggregate"})),
+    Case("snapped-bounds", LATER, recipe(output={"bounds": "snapped"})),
+    Case("bounds-as-columns", LATER, recipe(output={"bounds_as": "columns"})),
+    Case("role-subject", LATER, recipe(column_name={"role": "subject"})),
+    Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
+    Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
+]
+
+OUTPUTS = [
+    Case("target-below-a-file", "output.unwritable", target("out.csv/x.csv", out_csv=EARLIER)),
+    Case("target-folder-missing", "output.unwritable", target("nowhere/out.csv")),
+    Case("target-is-a-folder", "output.unwritable", target("folder.csv", folder_csv=None)),
+    Case("manifest-is-a-folder", "output.unwritable",
+         target("old.csv", old_csv=EARLIER, old_csv_manifest_json=None)),
+    Case("unknown-ending", "output.unwritable", target("out.xlsx")),
+    Case("no-ending", "output.unwritable", target("out")),
+    Case("name-too-long-for-the-manifest", "output.unwritable", target("o" * 240 + ".csv")),
+    Case("name-too-long", "output.unwritable", target("o" * 300 + ".csv")),
+    Case("target-with-a-zero", "output.unwritable", recipe_target("out\0.csv")),
+    Case("no-output-named", "recipe.invalid", no_output),
+]  # fmt: skip
+
+CASES = [*FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *OUTPUTS]

@@ -31,3 +31,10 @@ def add_texts(state, offsets, data, present):
             for at in range(offsets[row], offsets[row + 1]):
                 value = (value ^ np.uint64(data[at])) * _PRIME
         state[row] = mixed(state[row] ^ mixed(value))
+
+
+@njit(cache=True)
+def add_numbers(state, numbers):
+    """Fold one number into the running hash of every row. Writes `state`."""
+    for row in range(state.shape[0]):
+        state[row] = mixed(state[row] ^ mixed(np.uint64(numbers[row])))

@@ -20,8 +20,7 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     """Encode the quasi columns of a table that has the recipe's columns.
 
     Rows are put into canonical order: by the quasi columns in recipe order, then by a hash of the
-    row's other released values, keyed with the seed. Sorting by the sensitive value itself would
-    slice equal tuples into classes that share it.
+    row's other released values, keyed with the seed.
     """
     columns = _encoded_columns(table, recipe)
     label = None if recipe.label is None else _label_codes(table[recipe.label])
@@ -185,7 +184,38 @@ def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
 
 
 def _canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    keys = {str(at): column.codes for at, column in enumerate(columns)}
-    frame = pl.DataFrame({**keys, "hash": hashes})
-    order = frame.select(pl.arg_sort_by(frame.columns)).to_series()
-    return order.cast(pl.Int64).to_numpy()
+    """Sort rows by their quasi codes, then by a hash that tells even equal rows apart.
+
+    Rows that are alike in everything are counted, and the count is hashed in. Without it, equal
+    tuples would stand in runs of one sensitive value; with it they are mixed, and as such rows can
+    stand for each other, the order of the input still does not matter.
+    """
+    from shoal.kernels import hashing
+
+    codes = {str(at): column.codes for at, column in enumerate(columns)}
+    order = _arg_sort({**codes, "hash": hashes})
+    sorted_codes = [column.codes[order] for column in columns]
+    tuples = _runs(sorted_codes)
+    occurrence = _places_in_runs(_runs([tuples, hashes[order]]))
+    mixed = hashes[order]
+    hashing.add_numbers(mixed, occurrence)
+    return order[_arg_sort({"tuple": tuples, "hash": mixed})]
+
+
+def _arg_sort(keys: dict[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    frame = pl.DataFrame(keys)
+    return frame.select(pl.arg_sort_by(frame.columns)).to_series().cast(pl.Int64).to_numpy()
+
+
+def _runs(keys: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """Number the runs of rows that are equal in all keys."""
+    differs = np.zeros(len(keys[0]), dtype=bool)
+    for key in keys:
+        differs[1:] |= key[1:] != key[:-1]
+    return np.cumsum(differs, dtype=np.int64)
+
+
+def _places_in_runs(runs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Count the rows before each one in its run."""
+    begins = np.flatnonzero(np.diff(runs, prepend=-1))
+    return np.arange(len(runs)) - begins[runs]

@@ -75,7 +75,7 @@ def _numbers(values: pl.Series) -> pl.Series:
     if infinite:
         message = f"Column `{values.name}` holds {infinite} infinities."
         raise DataError("data.infinite", message, "mark them as missing, or take these rows out")
-    floats = floats + 0.0  # turns -0.0 into 0.0
+    floats = floats.set(floats == 0, 0.0)  # -0.0 is 0.0
     if ((floats == floats.round()) & (floats.abs() < _EXACT_IN_FLOAT)).all():
         return floats.cast(pl.Int64)
     return floats

@@ -13,11 +13,11 @@ from shoal.verify.goal import build_classes, measure, unmeasured
 from shoal.verify.header import header_problems, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
 from shoal.verify.original import original_problems
-from shoal.verify.session import Session, Unreadable, session
+from shoal.verify.session import Session, UnreadableError, session
 from shoal.verify.verdict import Problem, Verdict, conclude, count
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
 
 def verify(
@@ -63,7 +63,7 @@ def verify(
     with session() as open_session:
         try:
             loaded = load(open_session, release, released_columns(recipe))
-        except Unreadable as fault:
+        except UnreadableError as fault:
             return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
         verdict = _judge(open_session, loaded, recipe, rows, named_only, problems)
         if raw is None:
@@ -82,7 +82,7 @@ def verify_table(
     with session() as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")
-        except Unreadable as fault:
+        except UnreadableError as fault:
             return _unread(recipe, [Problem(fault.code, fault.message)])
         return _judge(open_session, loaded, recipe, rows, named_only, [])
 

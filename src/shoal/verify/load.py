@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.verify.session import Session, Unreadable, column, exactly
+from shoal.verify.session import Session, UnreadableError, column, exactly
 from shoal.verify.tally import tally_bytes, tally_table
 from shoal.verify.text import fault_of_text, find_dialect, read_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
 TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
 ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
@@ -72,7 +72,7 @@ def load(session: Session, path: Path, expected: Collection[str]) -> Loaded:
 
 def _load_text(session: Session, path: Path, expected: Collection[str], delimiters: Sequence[str]) -> Loaded:
     if path.stat().st_size == 0:
-        raise Unreadable("verify.empty", "The file is empty.")
+        raise UnreadableError("verify.empty", "The file is empty.")
     dialect = find_dialect(path, expected, delimiters)
     seen = tally_bytes(path, dialect.delimiter)
     # Threads begin in the middle of the file and may take a line inside of a quoted cell for a
@@ -96,7 +96,7 @@ def load_parquet(session: Session, path: Path, table: str) -> Loaded:
         names = _top_names(schema)
     source = "read_parquet(?, hive_partitioning = false)"
     if not names or not _copy_as_text(session, source, [pattern], table, len(names)):
-        raise Unreadable("verify.unreadable", "The file is not in Parquet format.")
+        raise UnreadableError("verify.unreadable", "The file is not in Parquet format.")
     return Loaded(table, names, _count(session, table))
 
 
@@ -125,14 +125,14 @@ def read_arrow(path: Path) -> pa.Table:
             return table
         except (pa.ArrowException, OSError, ValueError):
             continue  # what pyarrow says is not passed on
-    raise Unreadable("verify.unreadable", "The file is not in Arrow format.")
+    raise UnreadableError("verify.unreadable", "The file is not in Arrow format.")
 
 
 def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
     """Load a pyarrow table."""
     names = tuple(given.column_names)
     if not names or not _copy_arrow(session, given, table):
-        raise Unreadable("verify.unreadable", "The table has no columns, or some that have no text.")
+        raise UnreadableError("verify.unreadable", "The table has no columns, or some that have no text.")
     return Loaded(table, names, _count(session, table))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verify.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
-from shoal.verify.session import Session, Unreadable, literal
+from shoal.verify.session import Session, UnreadableError, literal
 from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
 from shoal.verify.verdict import Problem, count, listed
 
@@ -26,7 +26,7 @@ def original_problems(session: Session, loaded: Loaded, path: Path, recipe: Reci
     try:
         original = _load(session, path, recipe)
         fault = None
-    except Unreadable as error:
+    except UnreadableError as error:
         fault = error.code.replace("verify.", "data."), error.message
     if fault:
         code, reason = fault
@@ -135,4 +135,4 @@ def _as_utf8(session: Session, path: Path, encoding: str | None) -> Path:
         return copy
     except (LookupError, UnicodeError):
         pass  # the error holds the bytes, so it is not chained
-    raise Unreadable("verify.unreadable", "It is not in the encoding that the recipe gives.")
+    raise UnreadableError("verify.unreadable", "It is not in the encoding that the recipe gives.")

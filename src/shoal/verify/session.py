@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A file that cannot be loaded: the code of the problem, and a sentence without cells.
 
     It never leaves the package. It is raised outside of ``except`` blocks only: what DuckDB, the

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.verify.session import Session, Unreadable, column, exactly, literal
+from shoal.verify.session import Session, UnreadableError, column, exactly, literal
 from shoal.verify.verdict import count
 
 _HEAD = 1 << 20  # bytes in which the first record has to end
@@ -36,7 +36,7 @@ def find_dialect(path: Path, expected: Collection[str], delimiters: Sequence[str
     readings = [(delimiter, _first_record(head, delimiter, cut)) for delimiter in delimiters]
     possible = [(delimiter, names) for delimiter, names in readings if names]
     if not possible:
-        raise Unreadable("verify.unreadable", "The file does not begin with a header line.")
+        raise UnreadableError("verify.unreadable", "The file does not begin with a header line.")
     delimiter, names = max(possible, key=lambda reading: len(wanted.intersection(reading[1])))
     return Dialect(delimiter, tuple(names))
 
@@ -57,7 +57,7 @@ def _head(path: Path) -> tuple[str, bool]:
         return decoder.decode(piece, final=not cut), cut
     except UnicodeDecodeError:
         pass  # the error holds the bytes, so it is not chained
-    raise Unreadable("verify.unreadable", _NOT_TEXT)
+    raise UnreadableError("verify.unreadable", _NOT_TEXT)
 
 
 def _first_record(head: str, delimiter: str, cut: bool) -> list[str]:
@@ -86,7 +86,7 @@ def scan(dialect: Dialect, *, parallel: bool) -> str:
     )
 
 
-def fault_of_text(path: Path, dialect: Dialect, otherwise: str = _NOT_TEXT) -> Unreadable:
+def fault_of_text(path: Path, dialect: Dialect, otherwise: str = _NOT_TEXT) -> UnreadableError:
     """Say why a text file was refused: ragged lines if there are any, `otherwise` if not.
 
     Slow, and only for files that were refused. The csv module counts afresh: DuckDB's own message
@@ -96,8 +96,10 @@ def fault_of_text(path: Path, dialect: Dialect, otherwise: str = _NOT_TEXT) -> U
     if ragged:
         lines = f"{count(ragged, 'line')} {'has' if ragged == 1 else 'have'}"
         width = count(len(dialect.names), "cell")
-        return Unreadable("verify.ragged", f"{lines} more or fewer cells than the header, which has {width}.")
-    return Unreadable("verify.unreadable", otherwise)
+        return UnreadableError(
+            "verify.ragged", f"{lines} more or fewer cells than the header, which has {width}."
+        )
+    return UnreadableError("verify.unreadable", otherwise)
 
 
 def _ragged_lines(path: Path, dialect: Dialect) -> int:

@@ -1,0 +1,58 @@
+"""Published texts: what is written is read back, and raw texts never pass for something else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.table.forms import Lost, Range, Set, Value, parse, range_text, set_text, value_text
+
+# Many texts that look like ranges, sets, escapes or lost values.
+TRICKY = st.text(st.sampled_from("ab,*[]{}\\ "), max_size=8) | st.text(max_size=8)
+
+
+@given(TRICKY)
+def test_a_value_is_read_back(text):
+    assert parse(value_text(text)) == Value(text)
+
+
+@given(TRICKY, TRICKY)
+def test_a_range_is_read_back(low, high):
+    assert parse(range_text(low, high)) == Range(low, high)
+
+
+@given(st.lists(TRICKY, min_size=1, max_size=5, unique=True))
+def test_a_set_is_read_back_sorted(members):
+    assert parse(set_text(members)) == Set(tuple(sorted(members)))
+
+
+@given(
+    st.lists(TRICKY, min_size=2, max_size=3, unique=True),
+    st.lists(TRICKY, min_size=2, max_size=3, unique=True),
+)
+def test_different_sets_have_different_texts(one, other):
+    assert (set_text(one) == set_text(other)) == (sorted(one) == sorted(other))
+
+
+@pytest.mark.parametrize(
+    ("raw", "written"),
+    [
+        ("*", "\\*"),
+        ("[1, 2]", "\\[1, 2]"),
+        ("{a}", "\\{a}"),
+        ("\\x", "\\\\x"),
+        ("", "\\"),
+        ("a*", "a*"),
+        ("[1", "[1"),
+    ],
+)
+def test_only_what_looks_published_is_marked(raw, written):
+    assert value_text(raw) == written
+
+
+def test_the_forms_of_the_contract():
+    assert range_text("20", "29") == "[20, 29]"
+    assert set_text(["b", "a"]) == "{a, b}"
+    assert set_text(["a,b", "c"]) == "{a\\,b, c}"
+    assert parse("*") == Lost()
+    assert parse("") is None
+    assert parse(None) is None
