@@ -27,7 +27,7 @@ MARKS = (MARK, NUMBER_MARK, DATE_MARK)
 HEADER = ("name", "age", "city", "born", "ill", "note")
 ROWS = [
     [MARK, NUMBER_MARK, MARK, DATE_MARK, MARK, MARK],
-    *([f"n{i}", str(20 + i), f"town{i % 3}", f"1980-01-1{i}", "flu", f"note {i}"] for i in range(7)),
+    *([f"n{i}", str(20 + i), f"town{i % 3}", f"1980-01-1{i}", f"ill {i}", f"note {i}"] for i in range(7)),
 ]
 ROLES = {
     "name": "identifier", "age": "quasi", "city": "quasi", "born": "quasi", "ill": "sensitive", "note": "keep",
@@ -70,7 +70,9 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
 
 def with_cell(**cells: str) -> str:
     """Spell the table with these cells in its last row."""
-    return csv_text([*ROWS[:-1], [cells.get(name, cell) for name, cell in zip(HEADER, ROWS[-1], strict=True)]])
+    return csv_text(
+        [*ROWS[:-1], [cells.get(name, cell) for name, cell in zip(HEADER, ROWS[-1], strict=True)]]
+    )
 
 
 def out_folder(folder: Path) -> Path:
@@ -216,7 +218,6 @@ def cities(*tops: str) -> str:
     return "".join(f"{town};{tops[at % len(tops)]}\n" for at, town in enumerate(towns))
 
 
-
 def cities(*roots: str) -> str:
     """Return an ARX hierarchy of all towns, with these roots in turn."""
     towns = [MARK, "town0", "town1", "town2"]
@@ -231,7 +232,9 @@ def with_header(*names: str) -> str:
 ARROW = pa.table({"age": [int(NUMBER_MARK), 1, 2, 3], "city": [MARK, "a", "b", "c"]})
 TWO_CITIES = pa.Table.from_arrays([ARROW["age"], ARROW["city"], ARROW["city"]], names=["age", "city", "city"])
 PARQUET = parquet_bytes(city=[MARK, "a", "b", "c"])
-LATE_LATIN_1 = TABLE.encode() + b"n,1,x,1980-01-01,flu,x\n" * 50_000 + f"n,1,{MARK}\xe9,,,\n".encode("latin-1")
+LATE_LATIN_1 = (
+    TABLE.encode() + b"n,1,x,1980-01-01,flu,x\n" * 50_000 + f"n,1,{MARK}\xe9,,,\n".encode("latin-1")
+)
 NO_CITY_MARK = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
 LATER = "recipe.not_available"
 
@@ -255,7 +258,9 @@ FILES = [
     Case("cut-utf-16", "data.encoding", flags(TABLE.encode("utf-16")[:-1])),
     Case("unknown-encoding", "data.encoding", recipe(input={"encoding": "latin-99"})),
     Case("encoding-with-a-zero", "data.encoding", recipe(input={"encoding": "a\0"})),
-    Case("wrong-encoding-given", "data.encoding", recipe(with_cell(city="\xe9"), input={"encoding": "ascii"})),
+    Case(
+        "wrong-encoding-given", "data.encoding", recipe(with_cell(city="\xe9"), input={"encoding": "ascii"})
+    ),
     Case("text-as-parquet", "data.unreadable", flags(TABLE, file="people.parquet")),
     Case("empty-parquet-file", "data.unreadable", flags(b"", file="people.parquet")),
     Case("cut-parquet", "data.unreadable", parquet(PARQUET[: len(PARQUET) // 2], "city")),
@@ -318,11 +323,15 @@ HIERARCHIES = [
     Case("broken-json-hierarchy", "hierarchy.unreadable", hierarchy(f'{{"*": ["{MARK}"', "tree.json")),
     Case("broken-toml-hierarchy", "hierarchy.unreadable", hierarchy(f"{MARK} = {MARK}", "tree.toml")),
     Case("unknown-hierarchy-ending", "hierarchy.unreadable", hierarchy(cities("*"), "tree.xlsx")),
-    Case("intervals-do-not-nest", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": [5, 12]}})),
+    Case(
+        "intervals-do-not-nest", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": [5, 12]}})
+    ),
     Case("intervals-of-text", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": ["a"]}})),
     Case("one-interval", "hierarchy.build", recipe(column_age={"hierarchy": {"intervals": 5}})),
     Case("prefix-0", "hierarchy.build", recipe(column_city={"hierarchy": {"prefix": 0}})),
-    Case("dates-do-not-nest", "hierarchy.build", recipe(column_born={"hierarchy": {"dates": ["week", "year"]}})),
+    Case(
+        "dates-do-not-nest", "hierarchy.build", recipe(column_born={"hierarchy": {"dates": ["week", "year"]}})
+    ),
     Case("numbers-in-nested-table", "hierarchy.build", recipe(column_city={"hierarchy": {"*": [1, 2]}})),
 ]
 
@@ -338,14 +347,16 @@ RECIPES = [
     Case("unknown-section", "recipe.invalid", recipe(colums={"age": 1})),
     Case("k-as-text", "recipe.invalid", recipe(privacy={"k": MARK})),
     Case("k-as-float", "recipe.invalid", recipe(privacy={"k": 2.5})),
-    Case("section-is-no-table", "recipe.invalid", recipe_text('columns = 3\n[privacy]\nk = 2\n')),
+    Case("section-is-no-table", "recipe.invalid", recipe_text("columns = 3\n[privacy]\nk = 2\n")),
     Case("unknown-role", "recipe.invalid", recipe(column_age={"role": MARK})),
     Case("unknown-kind", "recipe.invalid", recipe(column_age={"kind": MARK})),
     Case("weight-0", "recipe.invalid", recipe(column_age={"weight": 0})),
     Case("weight-not-a-number", "recipe.invalid", recipe(column_age={"weight": float("nan")})),
     Case("ordinal-without-order", "recipe.invalid", recipe(column_city={"kind": "ordinal"})),
     Case("order-without-ordinal", "recipe.invalid", recipe(column_city={"order": [MARK]})),
-    Case("order-with-repeats", "recipe.invalid", recipe(column_city={"kind": "ordinal", "order": [MARK, MARK]})),
+    Case(
+        "order-with-repeats", "recipe.invalid", recipe(column_city={"kind": "ordinal", "order": [MARK, MARK]})
+    ),
     Case("no-header-and-no-names", "recipe.invalid", recipe(input={"header": False})),
     Case("header-and-names", "recipe.invalid", recipe(input={"names": [*HEADER]})),
     Case("no-header-and-empty-names", "recipe.invalid", recipe(input={"header": False, "names": []})),

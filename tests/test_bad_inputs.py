@@ -166,7 +166,11 @@ def test_all_faults_of_the_recipes_sense_are_reported_at_once(tmp_path: Path) ->
 
 def test_faults_of_values_and_of_sense_are_reported_together(tmp_path: Path) -> None:
     build = recipe(privacy={"k": 1}, column_city={"kind": "ordinal"}, method={"name": "oka"})
-    assert sorted(fault_codes(build, tmp_path)) == ["recipe.invalid", "recipe.invalid", "recipe.not_available"]
+    assert sorted(fault_codes(build, tmp_path)) == [
+        "recipe.invalid",
+        "recipe.invalid",
+        "recipe.not_available",
+    ]
 
 
 def test_all_columns_that_do_not_fit_are_reported_at_once(tmp_path: Path) -> None:
@@ -227,7 +231,7 @@ def test_no_stored_type_is_an_internal_fault(stored: str, role: str, tmp_path: P
 
 
 def test_a_tiny_weight_is_no_internal_fault(tmp_path: Path) -> None:
-    weights = {f"column_{name}": {"weight": 1e-300} for name in ("age", "city", "born")}
+    weights = {f"column_{name}": {"weight": 1e-307} for name in ("age", "city", "born")}
     result = run("anonymize", *recipe(**weights)(tmp_path))
     assert result.exit_code == 0 or result.stderr.startswith("error [recipe.invalid]: ")
 
@@ -305,7 +309,8 @@ def many_rows() -> str:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
 @pytest.mark.parametrize("earlier", ["", EARLIER.decode()], ids=["first", "second"])
 @pytest.mark.parametrize(
-    ("ending", "limit"), [("csv", "release"), ("csv", "manifest"), ("parquet", "release"), ("arrow", "release")]
+    ("ending", "limit"),
+    [("csv", "release"), ("csv", "manifest"), ("parquet", "release"), ("arrow", "release")],
 )
 def test_a_full_disk_is_one_error_and_leaves_nothing(
     ending: str, limit: str, earlier: str, tmp_path: Path

@@ -121,12 +121,14 @@ class Recipe(_Sections):
                 f"The recipe {path} is not valid TOML in UTF-8.",
                 "look for a table or key that stands twice, or a missing quote",
             ) from None
-        return cls.from_dict(_merged(data, changes or {}), base=Path(path).parent)
+        return cls.from_dict(data, changes=changes, base=Path(path).parent)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, base: Path = Path()) -> Recipe:
+    def from_dict(
+        cls, data: Mapping[str, Any], *, changes: Mapping[str, Any] | None = None, base: Path = Path()
+    ) -> Recipe:
         """Build a recipe from nested dictionaries, as TOML gives them; report all faults at once."""
-        sections = dict(data)
+        sections = _merged(data, changes or {})
         columns = sections.get("columns")
         if isinstance(columns, Mapping) and isinstance(columns.get("default"), str):
             sections["default_role"] = columns["default"]
@@ -156,7 +158,7 @@ class Recipe(_Sections):
         """Build a recipe from lists of column names, one list for each role."""
         roles = roles_of(quasi=quasi, sensitive=sensitive, identifier=identifiers, keep=keep, drop=drop)
         columns = {name: {"role": role} for name, role in roles.items()}
-        return cls.from_dict(_merged({"columns": columns, "privacy": {"k": k}}, changes or {}))
+        return cls.from_dict({"columns": columns, "privacy": {"k": k}}, changes=changes)
 
     def named(self, *roles: str) -> list[str]:
         """Return the columns that have one of `roles`, in recipe order."""
@@ -237,19 +239,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _unknown(name: str, present: Sequence[str]) -> Fault:
     listed = ", ".join(present)
-    hint = " ".join(filter(None, [f"columns present: {listed}", did_you_mean(name, present)]))
+    hint = " ".join(filter(None, [did_you_mean(name, present), f"columns present: {listed}"]))
     return Fault("recipe.unknown_column", f"Column `{name}` is in the recipe but not in the table.", hint)
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Lay `over` on `base`, section by section; a value that is None changes nothing."""
     merged = dict(base)
-    for key, value in over.items():
-        if value is None:
+    for key, given in over.items():
+        if given is None:
             continue
         below = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping)
-        merged[key] = _merged(below, value) if both else value  # type: ignore[arg-type]
+        if isinstance(given, Mapping):
+            merged[key] = _merged(below if isinstance(below, Mapping) else {}, given)
+        else:
+            merged[key] = given
     return merged
 
 
@@ -262,7 +266,8 @@ def _fault(error: Any) -> Fault:
         hint = did_you_mean(key, _keys_at(above)) or "see the recipe reference for the keys"
         return Fault("recipe.invalid", f"Unknown key `{key}`{where} of the recipe.", hint)
     if error["type"] == "missing":
-        return Fault("recipe.invalid", f"`{place}` is missing from the recipe.", f"add `{place}`")
+        flag = ", or use --k" if place == "privacy.k" else ""
+        return Fault("recipe.invalid", f"`{place}` is missing from the recipe.", f"add `{place}`{flag}")
     what = error["msg"].removeprefix("Input should be ").rstrip(".")
     return Fault("recipe.invalid", f"`{place}` in the recipe should be {what}.", "correct the value")
 

@@ -57,7 +57,7 @@ class TreeColumn:
     @cached_property
     def height(self):
         """Node name -> the longest path from it down to a leaf."""
-        height = {node: 0 for node in self.parent}
+        height = dict.fromkeys(self.parent, 0)
         for node in self.parent:
             for steps, above in enumerate(self.path(node)):
                 height[above] = max(height[above], steps)
@@ -98,7 +98,7 @@ def loss(columns, rows):
 
 def increase(columns, members, row):
     """Line 4 of find_best_record and of find_best_cluster: diff = IL(c + r) - IL(c)."""
-    return loss(columns, members + [row]) - loss(columns, members)
+    return loss(columns, [*members, row]) - loss(columns, members)
 
 
 def majority_labels(labels, members):

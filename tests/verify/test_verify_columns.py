@@ -78,7 +78,8 @@ def test_names_that_differ_in_case_only_are_two_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ['say "hi"', "it's", "a b", "a,b", "a\nb", "SELECT", "c0", "", "é", "a`b", '"; DROP TABLE released; --']
+    "name",
+    ['say "hi"', "it's", "a b", "a,b", "a\nb", "SELECT", "c0", "", "é", "a`b", '"; DROP TABLE released; --'],
 )
 def test_names_may_hold_anything(tmp_path: Path, name: str) -> None:
     path = tmp_path / "out.csv"

@@ -74,7 +74,7 @@ def test_a_class_too_small_is_found(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_columns_are_told_apart_by_case_and_found_when_they_stand_twice(tmp_path: Path, ending: str) -> None:
-    table = pa.Table.from_arrays([pa.array([1, 1]), pa.array([1, 2]), pa.array([1, 1])], names=["A", "a", "b"])
+    table = pa.table([[1, 1], [1, 2], [1, 1]], names=["A", "a", "b"])
     recipe = Recipe.from_roles(quasi=["a"], keep=["A", "b"], k=2)
 
     assert both(tmp_path, table, ending, recipe).classes == 2
@@ -98,9 +98,10 @@ def test_numbers_that_are_none_are_no_published_form(tmp_path: Path, number: flo
 
 def test_nested_columns_do_not_shift_the_names(tmp_path: Path) -> None:
     nested = pa.array([{"age": 1, "more": [{"job": 2}]}] * 6)
-    recipe = Recipe.from_dict({**RECIPE.to_dict(), "columns": {**RECIPE.to_dict()["columns"], "n": {"role": "keep"}}})
+    sections = RECIPE.to_dict()
+    sections["columns"]["n"] = {"role": "keep"}
 
-    verdict = both(tmp_path, TABLE.add_column(0, "n", nested), ".parquet", recipe)
+    verdict = both(tmp_path, TABLE.add_column(0, "n", nested), ".parquet", Recipe.from_dict(sections))
 
     assert (verdict.holds, verdict.classes) == (True, 3)
 

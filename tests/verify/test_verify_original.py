@@ -25,7 +25,7 @@ def recipe(**sections: dict[str, Any]) -> Recipe:
 
 
 def judge(
-    folder: Path, raw: str | bytes, released: str = RELEASED, name: str = "raw.csv", **sections: dict[str, Any]
+    folder: Path, raw: str | bytes, released: str = RELEASED, name: str = "raw.csv", **sections: Any
 ) -> Verdict:
     (folder / name).write_bytes(raw.encode() if isinstance(raw, str) else raw)
     (folder / "out.csv").write_text(released, encoding="utf-8")

@@ -7,6 +7,7 @@ import io
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verify import Verdict, verify
 from shoal.verify.load import load
-from shoal.verify.session import Unreadable, session
+from shoal.verify.session import Session, UnreadableError, session
 
 AB = Recipe.from_roles(quasi=["a", "b"], k=2)
 
@@ -186,6 +187,12 @@ def test_records_inside_cells_do_not_lead_threads_astray(tmp_path: Path) -> None
     assert (verdict.holds, verdict.rows, verdict.classes) == (True, 150_000, 50_000)
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Session]:
+    with session() as open_session:
+        yield open_session
+
+
 HOSTILE = st.text(alphabet='ab1,,""\n\n\r \t;\\é\x00#', max_size=16)
 
 
@@ -195,14 +202,16 @@ HOSTILE = st.text(alphabet='ab1,,""\n\n\r \t;\\é\x00#', max_size=16)
 @example(2, "\r;,")
 @example(2, "1,2,")
 @example(1, '"" ",a"\n""\n')
-def test_any_text_is_refused_or_read_as_the_csv_module_reads_it(width: int, body: str) -> None:
+def test_any_text_is_refused_or_read_as_the_csv_module_reads_it(
+    opened: Session, width: int, body: str
+) -> None:
     text = ",".join("xyz"[:width]) + "\n" + body
-    with tempfile.TemporaryDirectory() as folder, session() as opened:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "out.csv")
         path.write_bytes(text.encode())
         try:
             load(opened, path, ["x", "y", "z"])
-        except Unreadable:
+        except UnreadableError:
             return
         found = opened.rows("FROM released")
 

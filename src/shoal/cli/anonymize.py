@@ -75,8 +75,8 @@ def anonymize(
         for name, file in _hierarchies(hierarchy or []).items():
             columns.setdefault(name, {})["hierarchy"] = file
         changes = {
-            "columns": columns | ({"default": default} if default else {}),
-            "privacy": {"k": k} if k is not None else {},
+            "columns": {**columns, "default": default},
+            "privacy": {"k": k},
             "method": {"name": method, "seed": seed},
             "output": {"path": None if output is None else str(output)},
         }
@@ -127,14 +127,7 @@ def _recipe(source: Path, changes: dict[str, Any]) -> Any:
 
     if source.suffix.lower() == ".toml":
         return Recipe.load(source, changes=changes)
-    return Recipe.from_dict({**changes, "input": {"path": str(source.absolute())}} | _without_none(changes))
-
-
-def _without_none(changes: dict[str, Any]) -> dict[str, Any]:
-    return {
-        section: {key: value for key, value in values.items() if value is not None}
-        for section, values in changes.items()
-    }
+    return Recipe.from_dict({"input": {"path": str(source.absolute())}}, changes=changes)
 
 
 def _hierarchies(given: list[str]) -> dict[str, str]:

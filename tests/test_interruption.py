@@ -1,0 +1,212 @@
+"""Whatever stops a run, no half release stays under its name, and an earlier one is left alone."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.verify import Verdict
+from shoal.verify.verdict import Problem
+from tests.bad_input_cases import EARLIER, flags, run, snapshot
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+release_module = importlib.import_module("shoal.release")
+PATIENCE = 180.0
+
+# Each script changes one stage so that it says when it has begun, then runs the command as a user does.
+BEGIN = """
+import importlib, sys, time
+from pathlib import Path
+from shoal.cli.main import main
+
+said = Path(sys.argv.pop(1))
+
+def say_and_wait():
+    said.touch()
+    time.sleep(600)
+
+release = importlib.import_module("shoal.release")
+"""
+CLUSTERING = BEGIN + """
+local = importlib.import_module("shoal.engine.local")
+true_run = local.run
+
+def run(encoded, recipe, method, progress):
+    # The kernel goes on after it has been said: it must see the interruption itself.
+    return true_run(encoded, recipe, method, lambda share: (said.touch(), progress(share)))
+
+local.run = run
+main()
+"""
+WRITING = BEGIN + """
+true_write = release.write_table
+release.write_table = lambda table, path: (true_write(table, path), say_and_wait())
+main()
+"""
+HALF_WRITTEN = BEGIN + """
+true_write = release.write_table
+
+def write_half(table, path):
+    true_write(table, path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    say_and_wait()
+
+release.write_table = write_half
+main()
+"""
+VERIFYING = BEGIN + """
+release.verify = lambda *_, **__: say_and_wait()
+main()
+"""
+MANIFEST = BEGIN + """
+release.write_text = lambda text, path: (path.write_text(text[:20]), say_and_wait())
+main()
+"""
+
+
+def with_earlier(folder: Path) -> None:
+    """Put an earlier release where the next one goes."""
+    for name in ("out.csv", "out.csv.manifest.json"):
+        (folder / "out" / name).write_bytes(EARLIER)
+
+
+def stop(script: str, arguments: list[str], folder: Path, sent: signal.Signals) -> tuple[int, str, str]:
+    """Run a script until it says that the stage has begun, send it a signal, and wait for its end."""
+    said = folder / "said"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(said), "anonymize", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not said.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert said.exists()
+        process.send_signal(sent)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.wait()
+    said.unlink()
+    return process.returncode, stdout, stderr
+
+
+def large_table() -> str:
+    """Return a table that takes k-member far longer than a signal takes to arrive."""
+    random = np.random.default_rng(0)
+    return pl.DataFrame({name: random.integers(0, 10**6, 80_000) for name in "abc"}).write_csv()
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
+@pytest.mark.parametrize("script", [WRITING, VERIFYING, MANIFEST], ids=["writing", "verifying", "manifest"])
+def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, tmp_path: Path) -> None:
+    arguments = flags()(tmp_path)
+    if earlier:
+        with_earlier(tmp_path)
+    before = snapshot(tmp_path)
+    status, stdout, stderr = stop(script, arguments, tmp_path, signal.SIGINT)
+    assert (status, stdout) == (130, "")
+    assert stderr == "interrupted; nothing was left behind\n"
+    assert snapshot(tmp_path) == before
+
+
+def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
+    arguments = flags(large_table(), roles=dict.fromkeys("abc", "quasi"), k="5")(tmp_path)
+    with_earlier(tmp_path)
+    before = snapshot(tmp_path)
+    status, stdout, stderr = stop(CLUSTERING, arguments, tmp_path, signal.SIGINT)
+    assert (status, stdout) == (130, "")
+    assert stderr == "interrupted; nothing was left behind\n"
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("script", [HALF_WRITTEN, MANIFEST], ids=["release", "manifest"])
+def test_a_killed_run_leaves_nothing_that_looks_like_a_release(
+    script: str, ending: str, earlier: bool, tmp_path: Path
+) -> None:
+    arguments = flags(out=f"out.{ending}")(tmp_path)
+    if earlier:
+        with_earlier(tmp_path)
+    before = snapshot(tmp_path)
+    status, _, _ = stop(script, arguments, tmp_path, signal.SIGKILL)
+    after = snapshot(tmp_path)
+    left = {name for name in after.keys() - before.keys()}
+    assert status == -signal.SIGKILL
+    assert left
+    assert all(Path(name).name.startswith(".") for name in left)
+    assert {name: content for name, content in after.items() if name not in left} == before
+
+
+def test_a_killed_run_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
+    arguments = flags()(tmp_path)
+    stop(HALF_WRITTEN, arguments, tmp_path, signal.SIGKILL)
+    assert run("anonymize", *arguments).exit_code == 0
+    assert run("verify", arguments[-1], *arguments[1:-2]).exit_code == 0
+
+
+def broken_verdict(*_: Any, **__: Any) -> Verdict:
+    return Verdict(False, 8, 4, 1, (), (Problem("verify.k", "2 rows are in 1 class smaller than k = 2."),))
+
+
+def other_counts(*_: Any, **__: Any) -> Verdict:
+    return Verdict(True, 8, 1, 8, (), ())
+
+
+def never_held(*_: Any, **__: Any) -> Verdict:
+    return Verdict(False, 8, 4, 2, (), ())
+
+
+@pytest.mark.parametrize("verify", [broken_verdict, other_counts, never_held], ids=lambda verify: verify.__name__)
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
+def test_a_release_that_does_not_verify_is_deleted(
+    verify: Any, earlier: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = flags()(tmp_path)
+    if earlier:
+        with_earlier(tmp_path)
+    before = snapshot(tmp_path)
+    monkeypatch.setattr(release_module, "verify", verify)
+    result = run("anonymize", *arguments)
+    assert result.stderr.startswith("error [promise.broken]: ")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
+@pytest.mark.parametrize("at", [1, 2], ids=["release", "manifest"])
+@pytest.mark.parametrize(("fault", "status"), [(KeyboardInterrupt, 130), (RuntimeError, 4)])
+def test_release_and_manifest_are_replaced_both_or_not_at_all(
+    fault: type[BaseException], status: int, at: int, earlier: bool, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    arguments = flags()(tmp_path)
+    if earlier:
+        with_earlier(tmp_path)
+    before = snapshot(tmp_path)
+    true_move = release_module.move_into_place
+    moves: list[Path] = []
+
+    def move(source: Path, path: Path) -> None:
+        moves.append(path)
+        if len(moves) == at:
+            raise fault
+        true_move(source, path)
+
+    monkeypatch.setattr(release_module, "move_into_place", move)
+    assert run("anonymize", *arguments).exit_code == status
+    assert snapshot(tmp_path) == before
