@@ -30,8 +30,13 @@ ROWS = [
     *([f"n{i}", str(20 + i), f"town{i % 3}", f"1980-01-1{i}", f"ill {i}", f"note {i}"] for i in range(7)),
 ]
 ROLES = {
-    "name": "identifier", "age": "quasi", "city": "quasi", "born": "quasi", "ill": "sensitive", "note": "keep",
-}  # fmt: skip
+    "name": "identifier",
+    "age": "quasi",
+    "city": "quasi",
+    "born": "quasi",
+    "ill": "sensitive",
+    "note": "keep",
+}
 
 
 def csv_text(rows: list[list[str]] = ROWS, header: tuple[str, ...] = HEADER) -> str:
@@ -210,12 +215,6 @@ def arrow_bytes(table: pa.Table) -> bytes:
 def parquet(content: bytes, column: str) -> Builder:
     """Run a Parquet file with the quasi column `age` and another one, which is kept."""
     return flags(content, file="people.parquet", roles={"age": "quasi", column: "keep"})
-
-
-def cities(*tops: str) -> str:
-    """Return an ARX hierarchy of the towns, MARK among them, with these roots in turn."""
-    towns = [MARK, "town0", "town1", "town2"]
-    return "".join(f"{town};{tops[at % len(tops)]}\n" for at, town in enumerate(towns))
 
 
 def cities(*roots: str) -> str:

@@ -18,17 +18,18 @@ from shoal.verify import Verdict
 from shoal.verify.verdict import Problem
 from tests.bad_input_cases import EARLIER, flags, run, snapshot
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 release_module = importlib.import_module("shoal.release")
 PATIENCE = 180.0
 
 # Each script changes one stage so that it says when it has begun, then runs the command as a user does.
 BEGIN = """
-import importlib, sys, time
+import importlib, signal, sys, time
 from pathlib import Path
 from shoal.cli.main import main
 
 said = Path(sys.argv.pop(1))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits "ignore"
 
 def say_and_wait():
     said.touch()
@@ -36,7 +37,9 @@ def say_and_wait():
 
 release = importlib.import_module("shoal.release")
 """
-CLUSTERING = BEGIN + """
+CLUSTERING = (
+    BEGIN
+    + """
 local = importlib.import_module("shoal.engine.local")
 true_run = local.run
 
@@ -47,12 +50,18 @@ def run(encoded, recipe, method, progress):
 local.run = run
 main()
 """
-WRITING = BEGIN + """
+)
+WRITING = (
+    BEGIN
+    + """
 true_write = release.write_table
 release.write_table = lambda table, path: (true_write(table, path), say_and_wait())
 main()
 """
-HALF_WRITTEN = BEGIN + """
+)
+HALF_WRITTEN = (
+    BEGIN
+    + """
 true_write = release.write_table
 
 def write_half(table, path):
@@ -64,20 +73,27 @@ def write_half(table, path):
 release.write_table = write_half
 main()
 """
-VERIFYING = BEGIN + """
+)
+VERIFYING = (
+    BEGIN
+    + """
 release.verify = lambda *_, **__: say_and_wait()
 main()
 """
-MANIFEST = BEGIN + """
+)
+MANIFEST = (
+    BEGIN
+    + """
 release.write_text = lambda text, path: (path.write_text(text[:20]), say_and_wait())
 main()
 """
+)
 
 
-def with_earlier(folder: Path) -> None:
+def with_earlier(folder: Path, name: str = "out.csv") -> None:
     """Put an earlier release where the next one goes."""
-    for name in ("out.csv", "out.csv.manifest.json"):
-        (folder / "out" / name).write_bytes(EARLIER)
+    for file in (name, f"{name}.manifest.json"):
+        (folder / "out" / file).write_bytes(EARLIER)
 
 
 def stop(script: str, arguments: list[str], folder: Path, sent: signal.Signals) -> tuple[int, str, str]:
@@ -110,8 +126,12 @@ def large_table() -> str:
     return pl.DataFrame({name: random.integers(0, 10**6, 80_000) for name in "abc"}).write_csv()
 
 
-@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
-@pytest.mark.parametrize("script", [WRITING, VERIFYING, MANIFEST], ids=["writing", "verifying", "manifest"])
+@needs_signals
+@pytest.mark.parametrize(
+    ("script", "earlier"),
+    [(WRITING, False), (WRITING, True), (VERIFYING, True), (MANIFEST, True)],
+    ids=["writing-the-first", "writing", "verifying", "writing-the-manifest"],
+)
 def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, tmp_path: Path) -> None:
     arguments = flags()(tmp_path)
     if earlier:
@@ -123,6 +143,7 @@ def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, tmp_path:
     assert snapshot(tmp_path) == before
 
 
+@needs_signals
 def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
     arguments = flags(large_table(), roles=dict.fromkeys("abc", "quasi"), k="5")(tmp_path)
     with_earlier(tmp_path)
@@ -133,25 +154,25 @@ def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
+@needs_signals
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("script", [HALF_WRITTEN, MANIFEST], ids=["release", "manifest"])
 def test_a_killed_run_leaves_nothing_that_looks_like_a_release(
-    script: str, ending: str, earlier: bool, tmp_path: Path
+    script: str, ending: str, tmp_path: Path
 ) -> None:
     arguments = flags(out=f"out.{ending}")(tmp_path)
-    if earlier:
-        with_earlier(tmp_path)
+    with_earlier(tmp_path, f"out.{ending}")
     before = snapshot(tmp_path)
     status, _, _ = stop(script, arguments, tmp_path, signal.SIGKILL)
     after = snapshot(tmp_path)
-    left = {name for name in after.keys() - before.keys()}
+    left = after.keys() - before.keys()
     assert status == -signal.SIGKILL
     assert left
     assert all(Path(name).name.startswith(".") for name in left)
     assert {name: content for name, content in after.items() if name not in left} == before
 
 
+@needs_signals
 def test_a_killed_run_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
     arguments = flags()(tmp_path)
     stop(HALF_WRITTEN, arguments, tmp_path, signal.SIGKILL)
@@ -171,7 +192,9 @@ def never_held(*_: Any, **__: Any) -> Verdict:
     return Verdict(False, 8, 4, 2, (), ())
 
 
-@pytest.mark.parametrize("verify", [broken_verdict, other_counts, never_held], ids=lambda verify: verify.__name__)
+@pytest.mark.parametrize(
+    "verify", [broken_verdict, other_counts, never_held], ids=lambda verify: verify.__name__
+)
 @pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
 def test_a_release_that_does_not_verify_is_deleted(
     verify: Any, earlier: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

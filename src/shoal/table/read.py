@@ -41,23 +41,22 @@ def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """Check a frame, trim its texts, bring them to Unicode NFC, and turn missing marks and NaN into null."""
     if frame.width == 0 or frame.height == 0:
         raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
-    steps = []
-    for name, dtype in frame.schema.items():
-        column = pl.col(name)
-        if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
-            column = column.cast(pl.String).str.strip_chars().str.normalize("NFC")
-            steps.append(pl.when(column.is_in(missing).not_()).then(column).alias(name))
-        elif dtype.is_float():
-            steps.append(column.fill_nan(None))
-        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            raise DataError(
-                "data.kind",
-                f"Column `{name}` holds lists, structures or bytes.",
-                "turn it into texts or numbers, or drop it before",
-            )
-        else:
-            steps.append(column)
-    return frame.select(steps)
+    return frame.select(_cleaned(column, missing) for column in frame)
+
+
+def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
+    dtype = column.dtype
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        texts = column.cast(pl.String).str.strip_chars()
+        if (texts.str.len_bytes() != texts.str.len_chars()).any():  # plain ASCII is in NFC already
+            texts = texts.str.normalize("NFC")
+        return texts.set(texts.is_in(missing), None)
+    if dtype.is_float():
+        return column.fill_nan(None)
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        message = f"Column `{column.name}` holds lists, structures or bytes."
+        raise DataError("data.kind", message, "turn it into texts or numbers, or drop it before")
+    return column
 
 
 def _unreadable(path: Path, why: str) -> DataError:

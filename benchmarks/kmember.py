@@ -1,0 +1,31 @@
+"""Measure k-member on a recipe: first call, best warm run, loss, peak memory. Prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+from shoal.cluster import KMember
+from shoal.measure.loss import loss, tight_costs
+from shoal.recipe import Recipe
+from shoal.table.encode import encode
+from shoal.table.read import read
+
+
+def main() -> None:
+    recipe = Recipe.load(sys.argv[1])
+    encoded = encode(read(recipe.resolve(recipe.input.path or ""), recipe.input), recipe)
+    seconds = []
+    for _ in range(4):
+        begin = time.perf_counter()
+        labels = KMember(10, seed=7).fit(encoded).labels
+        seconds.append(time.perf_counter() - begin)
+    il = loss(encoded, labels, tight_costs(encoded, labels), 10).il
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"first_seconds": seconds[0], "seconds": min(seconds[1:]), "il": il, "peak_mib": peak}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The documentation cannot lag: keys and codes are listed, and what README shows runs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from shoal import recipe as recipes
+from shoal.errors import CODES
+from shoal.options import KMemberOptions
+from shoal.verify import PROBLEMS
+
+ROOT = Path(__file__).parents[1]
+RECIPE_PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")
+ERROR_PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SECTIONS = [recipes.Input, recipes.Column, recipes.Privacy, recipes.Method, recipes.Output, KMemberOptions]
+
+
+@pytest.mark.parametrize("key", sorted({key for section in SECTIONS for key in section.model_fields}))
+def test_every_recipe_key_is_documented(key):
+    assert f"`{key}`" in RECIPE_PAGE
+
+
+@pytest.mark.parametrize(("code", "meaning"), sorted({**CODES, **PROBLEMS}.items()))
+def test_every_code_is_documented_with_its_meaning(code, meaning):
+    assert f"| `{code}` | {meaning} |" in ERROR_PAGE
+
+
+def test_the_recipe_shown_is_valid():
+    (block,) = re.findall(r"```toml\n(.*?)```", RECIPE_PAGE, flags=re.DOTALL)
+    recipe = recipes.Recipe.from_dict(tomllib.loads(block))
+    assert recipe.quasi == ["age", "education", "zip"]
+
+
+def test_python_in_the_readme_runs(tmp_path):
+    (block,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "release.csv").read_text(encoding="utf-8").splitlines()[0] == "age,sex,disease"
+
+
+def test_commands_in_the_readme_run(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from shoal.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    rows = ["name,age,sex,zip,disease"] + [f"n{i},{20 + i},f,1011{i % 10},flu" for i in range(12)]
+    (tmp_path / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    commands = re.findall(r"^shoal ((?:anonymize people|verify).*)$", README, flags=re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        result = CliRunner().invoke(app, command.split())
+        assert result.exit_code == 0, result.output
+
+
+def test_links_in_the_documentation_lead_somewhere():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
