@@ -146,18 +146,15 @@ def _released_frame(
     Columns are built from the recipe alone, so nothing that has no role can slip through.
     """
     inside = published.labels >= 0
-    number = "class"
-    while number in table.columns:
-        number += "_"
     others = recipe.named("sensitive", "keep")
-    rows = pl.DataFrame({number: published.labels[inside]}).with_columns(
-        table[name].gather(encoded.order[inside]) for name in others
-    )
     # Classes are numbered in the order of their texts, so this sorts by all published columns.
-    rows = rows.sort([number, *others], nulls_last=True)
-    quasi = published.texts[rows[number].to_numpy()]
-    released = [name for name in table.columns if name in recipe.quasi or name in others]
-    return pl.concat([quasi, rows.drop(number)], how="horizontal").select(released)
+    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    keys = {"class": pl.Series(published.labels[inside])}
+    keys |= {str(at): table[name].gather(encoded.order[inside]) for at, name in enumerate(others)}
+    rows = pl.DataFrame(keys).sort(list(keys), nulls_last=True)
+    columns = {name: rows[str(at)] for at, name in enumerate(others)}
+    columns |= {name: published.texts[name].gather(rows["class"]) for name in recipe.quasi}
+    return pl.DataFrame({name: columns[name] for name in table.columns if name in columns})
 
 
 def _warn_unprotected(recipe: Recipe, encoded: Encoded, labels: IntArray) -> None:

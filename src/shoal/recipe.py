@@ -31,10 +31,10 @@ class Input(_Section):
     """Where the table is and how to read it."""
 
     path: str | None = None
-    separator: str | None = Field(default=None, min_length=1, max_length=1)
+    separator: str | None = Field(default=None, pattern=r"^[\t !#-~]$")  # one ASCII sign, no quote
     missing: list[str] = [""]
     header: bool = True
-    names: list[str] | None = None
+    names: list[str] | None = Field(default=None, min_length=1)
     encoding: str | None = None
     table: str | None = None
     query: str | None = None
@@ -45,7 +45,7 @@ class Column(_Section):
 
     role: Role
     kind: Kind | None = None
-    weight: float = Field(default=1.0, gt=0, le=1000, allow_inf_nan=False)
+    weight: float = Field(default=1.0, ge=0.001, le=1000, allow_inf_nan=False)
     order: list[str] | None = None
     hierarchy: str | dict[str, Any] | None = None
 
@@ -114,7 +114,7 @@ class Recipe(_Sections):
             raise RecipeError(
                 "recipe.unreadable", f"The recipe {path} cannot be opened: {reason}.", "check the path"
             ) from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        except (ValueError, RecursionError):  # TOML's and Unicode's errors are ValueErrors
             # tomllib's own text quotes the offending characters, so it is not passed on.
             raise RecipeError(
                 "recipe.unreadable",
@@ -136,12 +136,28 @@ class Recipe(_Sections):
         try:
             recipe = cls.model_validate(sections)
         except ValidationError as error:
-            raise RecipeError.from_faults([_fault(e) for e in error.errors()]) from None
-        faults = _own_faults(recipe)
-        if faults:
+            faults = [_fault(e) for e in error.errors()]
+            raise RecipeError.from_faults(faults + cls._other_faults(sections, error)) from None
+        if faults := _own_faults(recipe):
             raise RecipeError.from_faults(faults)
         recipe._base = base
         return recipe
+
+    @classmethod
+    def _other_faults(cls, sections: Mapping[str, Any], error: ValidationError) -> list[Fault]:
+        """Check the sections and columns that pydantic found nothing against, so that all is said at once."""
+        sound = {**sections, "columns": dict(_table(sections.get("columns")))}
+        for found in error.errors():
+            place = [str(part) for part in found["loc"]]
+            if place[0] == "columns" and len(place) > 1:
+                sound["columns"].pop(place[1], None)
+            else:
+                sound.pop(place[0], None)
+        try:
+            rest = cls.model_validate({"privacy": {"k": 2}, **sound})
+        except ValidationError:
+            return []
+        return [fault for fault in _own_faults(rest) if fault.code != "recipe.no_quasi"]
 
     @classmethod
     def from_roles(
@@ -216,17 +232,27 @@ def roles_of(**named: Iterable[str]) -> dict[str, str]:
 
 def column_faults(recipe: Recipe, present: Sequence[str]) -> list[Fault]:
     """Compare the recipe's columns with those of a table; return all faults."""
-    faults = [_unknown(name, present) for name in recipe.columns if name not in present]
+    named = [*recipe.columns, *filter(None, [getattr(recipe.options, "label", None)])]
+    unknown = [name for name in dict.fromkeys(named) if name not in present]
+    if recipe.columns and not set(recipe.columns) & set(present):
+        return [_no_column_known(recipe, present)]
+    faults = [_unknown(name, present) for name in unknown]
     unnamed = [name for name in present if name not in recipe.columns]
     if unnamed and recipe.default_role is None:
         listed = ", ".join(f"`{name}`" for name in unnamed)
         message = f"{len(unnamed)} of {len(present)} columns have no role: {listed}."
         hint = 'give each a role (drop leaves it out), or set default = "drop" in [columns] (--default drop)'
         faults.append(Fault("recipe.unnamed_column", message, hint))
-    label = getattr(recipe.options, "label", None)
-    if label is not None and label not in present:
-        faults.append(_unknown(label, present))
     return faults
+
+
+def _no_column_known(recipe: Recipe, present: Sequence[str]) -> Fault:
+    """Say that nothing fits. The header is not shown: where there is none, it is somebody's row."""
+    listed = ", ".join(f"`{name}`" for name in recipe.columns)
+    message = f"None of the recipe's columns ({listed}) is among the {len(present)} columns of the table."
+    close = [did_you_mean(name, present) for name in recipe.columns]
+    hint = "if the table has no header line, set header = false and names in [input]"
+    return Fault("recipe.unknown_column", message, " ".join([*filter(None, close), hint]))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -250,11 +276,15 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if given is None:
             continue
         below = merged.get(key)
-        if isinstance(given, Mapping):
-            merged[key] = _merged(below if isinstance(below, Mapping) else {}, given)
-        else:
+        if isinstance(given, Mapping) and (below is None or isinstance(below, Mapping)):
+            merged[key] = _merged(below or {}, given)
+        elif not isinstance(given, Mapping):
             merged[key] = given
     return merged
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _fault(error: Any) -> Fault:

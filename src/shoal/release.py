@@ -18,7 +18,16 @@ from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
 from shoal.table import frames
-from shoal.table.write import check_target, move_into_place, sha256, temporary, write_table, write_text
+from shoal.table.write import (
+    all_or_nothing,
+    check_target,
+    manifest_path,
+    move_into_place,
+    sha256,
+    temporary,
+    write_table,
+    write_text,
+)
 from shoal.verify import Goal, Verdict, verify
 
 _VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
@@ -89,8 +98,9 @@ class Release:
                 self.accept(verify(release_file, self.recipe, rows=self.released, manifest=False))
             manifest = self.manifest(sha256(release_file))
             write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", manifest_file)
-            move_into_place(release_file, target)
-            move_into_place(manifest_file, manifest_path(target))
+            with all_or_nothing(target, manifest_path(target)):
+                move_into_place(release_file, target)
+                move_into_place(manifest_file, manifest_path(target))
         return target
 
     def accept(self, verdict: Verdict) -> None:
@@ -147,11 +157,6 @@ class Release:
             f"Release({self.released} rows in {self.classes} classes, {self.suppressed} suppressed; "
             f"{held}; method {self.method}, GCP {self.loss.gcp:.3g})"
         )
-
-
-def manifest_path(path: Path) -> Path:
-    """Return where a release's manifest lies: beside it."""
-    return path.with_name(path.name + ".manifest.json")
 
 
 def _shareable(recipe: Recipe) -> dict[str, Any]:

@@ -90,8 +90,7 @@ def anonymize(
 def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
-    from shoal.release import manifest_path
-    from shoal.table.write import check_target
+    from shoal.table.write import check_target, manifest_path
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')

@@ -79,7 +79,7 @@ def _print_fault(error: BaseException, as_json: bool) -> None:
 
 def print_json(data: dict[str, Any] | list[Any]) -> None:
     """Print one JSON value on stdout."""
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+    print(json.dumps(data, indent=2))
 
 
 @contextmanager

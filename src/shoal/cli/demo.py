@@ -23,24 +23,19 @@ def demo(
     with reporting(as_json, quiet):
         from shoal.datasets import write_hospital
         from shoal.recipe import Recipe
+        from shoal.table.write import unwritable
 
-        _make_folder(folder)
-        recipe_path = write_hospital(folder, rows, 0)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            recipe_path = write_hospital(folder, rows, 0)
+        except OSError as error:
+            raise unwritable(folder / "hospital.csv", error) from None
         changes = {"output": {"path": str(folder / "hospital-k5.csv")}}
         result = publish(Recipe.load(recipe_path, changes=changes), quiet)
         if as_json:
             print_json(result)
         elif not quiet:
             _tell(recipe_path, result)
-
-
-def _make_folder(folder: Path) -> None:
-    from shoal.table.write import unwritable
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder / "hospital.csv", error) from None
 
 
 def _tell(recipe_path: Path, result: dict[str, Any]) -> None:

@@ -94,8 +94,8 @@ def intervals(
     numbers = _distinct(values, column)
     exact = [_exact(value) for value in numbers]
     scale = math.lcm(*(number.denominator for number in (*exact, *steps)))
-    grid = _Grid(0, tuple(int(step * scale) for step in steps), scale, text)
-    return grid.tree(numbers, [int(number * scale) for number in exact], column)
+    grid = _Grid(0, tuple(_scaled(steps, scale)), scale, text)
+    return grid.tree(numbers, _scaled(exact, scale), column)
 
 
 def default_intervals(values: Sequence[Number], column: str, *, text: NumberText = number_text) -> Tree:
@@ -128,7 +128,7 @@ def default_intervals(values: Sequence[Number], column: str, *, text: NumberText
     scale = math.lcm(*(number.denominator for number in exact))
     if scale > 1:
         return _shared_out(numbers, exact, scale * DEFAULT_PARTS[0], text, column)
-    points = [int(number) for number in exact]
+    points = _scaled(exact, scale)
     grid = _Grid(points[0], _whole_widths(points[-1] - points[0] + 1), 1, text)
     return grid.tree(numbers, points, column)
 
@@ -239,7 +239,7 @@ def _shared_out(
     numbers: Sequence[Number], exact: Sequence[Fraction], scale: int, text: NumberText, column: str
 ) -> Tree:
     """Build the default tree of numbers that are not all integers; `scale` makes 1/16 of the range whole."""
-    points = [int(number * scale) for number in exact]
+    points = _scaled(exact, scale)
     low, high = points[0], points[-1]
     widths = tuple((high - low) // parts for parts in DEFAULT_PARTS) if high > low else ()
     # The largest value ends the last interval; it would otherwise open one more, for itself alone.
@@ -276,6 +276,11 @@ def _is_finite(value: object) -> bool:
 def _exact(value: Number) -> Fraction:
     """Return the decimal that a number is written as: 0.1 is one tenth here, not the nearest float."""
     return Fraction(int(value) if isinstance(value, (int, np.integer)) else Decimal(repr(float(value))))
+
+
+def _scaled(exact: Sequence[Fraction], scale: int) -> list[int]:
+    """Return the numbers in units of 1 / scale, of which `scale` makes them multiples."""
+    return [number.numerator * (scale // number.denominator) for number in exact]
 
 
 def _checked_widths(widths: Sequence[Number], column: str) -> list[Fraction]:

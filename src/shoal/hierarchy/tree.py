@@ -218,7 +218,7 @@ class Tree:
         """
         code_of = {label: code for code, label in reversed(list(enumerate(self.leaf_labels)))}
         found = {
-            text: code_of.get(text, code_of.get(unicodedata.normalize("NFC", text), -1))
+            text: code_of[text] if text in code_of else code_of.get(unicodedata.normalize("NFC", text), -1)
             for text in set(values)
         }
         n_uncovered = sum(code < 0 for code in found.values())

@@ -19,7 +19,7 @@ from shoal.table.columns import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # a repr would show values
 class Generalized:
     """The published classes, numbered in the order of their texts.
 
@@ -53,16 +53,16 @@ def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
 
     Returns the classes and the class of each cluster.
     """
-    names = clusters.columns
-    at = "cluster"
-    while at in names:
-        at += "_"
-    grouped = clusters.with_row_index(at).group_by(names).agg(pl.col(at).sort()).sort(names, nulls_last=True)
-    members = grouped[at]
+    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    names = [str(at) for at in range(clusters.width)]
+    plain = clusters.rename(dict(zip(clusters.columns, names, strict=True)))
+    grouped = plain.with_row_index("cluster").group_by(names).agg("cluster").sort(names, nulls_last=True)
+    members = grouped["cluster"]
     class_of_cluster = np.empty(clusters.height, np.int32)
     numbers = np.repeat(np.arange(grouped.height, dtype=np.int32), members.list.len().to_numpy())
     class_of_cluster[members.explode().to_numpy()] = numbers
-    return grouped.select(names), class_of_cluster
+    classes = pl.DataFrame({name: grouped[at] for name, at in zip(clusters.columns, names, strict=True)})
+    return classes, class_of_cluster
 
 
 def _texts(column: QuasiColumn, labels: IntArray, low: IntArray, high: IntArray) -> pl.Series:

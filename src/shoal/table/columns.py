@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int32]
 _EPOCH = date(1970, 1, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # a repr would show values
 class RangeColumn:
     """A numeric, ordinal or date column: values on a line, a class is an interval.
 
@@ -67,7 +67,7 @@ class RangeColumn:
         return np.where(whole, np.where(low == high, 0.0, 1.0), widths)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # a repr would show values
 class TreeColumn:
     """A column with a tree: a class is a node.
 
@@ -103,7 +103,7 @@ class TreeColumn:
 QuasiColumn = RangeColumn | TreeColumn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Encoded:
     """The quasi columns of a table as codes, rows in canonical order.
 
@@ -120,6 +120,9 @@ class Encoded:
     columns: tuple[QuasiColumn, ...]
     order: npt.NDArray[np.int64]
     label: IntArray | None = None
+
+    def __repr__(self) -> str:
+        return f"Encoded({self.n_rows} rows, {len(self.columns)} quasi columns)"
 
     @property
     def n_rows(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from shoal.errors import DataError
 
@@ -13,22 +14,29 @@ def to_polars(data: Any) -> pl.DataFrame:
     """Convert a pandas, Polars or Arrow frame; a row index is not a column and is left behind."""
     import narwhals as nw
 
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame = nw.from_native(data.collect() if isinstance(data, pl.LazyFrame) else data, eager_only=True)
     except TypeError:
         message = f"Data of type {type(data).__name__} cannot be used."
         hint = "give a pandas, Polars or Arrow table, or a Recipe that names a file"
         raise DataError("data.unreadable", message, hint) from None
     except nw.exceptions.NarwhalsError:
         raise DataError("data.duplicate_column", "Column names stand twice.", "rename the columns") from None
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "data.unreadable", "The lazy frame cannot be collected.", "collect it before"
+        ) from None
     names = list(frame.columns)
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         message = "Column names stand twice or are not texts."
         raise DataError("data.duplicate_column", message, "give every column a text of its own as its name")
-    polars: pl.DataFrame = frame.to_polars()
-    return polars
+    try:
+        table: pl.DataFrame = frame.to_polars()
+    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
+        # Their own texts quote cells.
+        message = "Some column mixes values of different types."
+        raise DataError("data.unreadable", message, "give every column one type") from None
+    return table
 
 
 def like(table: pl.DataFrame, data: Any) -> Any:

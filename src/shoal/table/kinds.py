@@ -101,15 +101,14 @@ def _parsed_floats(values: pl.Series) -> pl.Series:
 
 
 def _dates(values: pl.Series) -> pl.Series:
-    if values.dtype == pl.Date:
-        return values
-    if values.dtype == pl.Datetime:
-        return values.cast(pl.Date)
-    if values.dtype != pl.String:
+    if values.dtype in (pl.Date, pl.Datetime):
+        days, fits = values.cast(pl.Date), values.is_not_null()
+    elif values.dtype == pl.String:
+        days, fits = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False), values.str.contains(_DATE)
+    else:
         raise _misfit(values.name, "date", values.len() - values.null_count())
-    fits = values.str.contains(_DATE)
-    days = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    misfits = values.len() - values.null_count() - int((fits & days.is_not_null()).sum())
+    fits = fits & days.dt.year().is_between(1, 9999)  # the years that an ISO date can be read back from
+    misfits = values.len() - values.null_count() - int(fits.sum())
     if misfits:
         raise _misfit(values.name, "date", misfits)
     return days

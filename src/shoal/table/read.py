@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -25,8 +26,8 @@ def read(path: Path, given: Input) -> pl.DataFrame:
     try:
         with open(path, "rb"):
             pass
-    except OSError as error:
-        raise _unreadable(path, error.strerror or "it cannot be opened") from None
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
     ending = path.suffix.lower()
     if ending == ".parquet":
         frame = _read_binary(path, pl.read_parquet)
@@ -41,7 +42,7 @@ def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """Check a frame, trim its texts, bring them to Unicode NFC, and turn missing marks and NaN into null."""
     if frame.width == 0 or frame.height == 0:
         raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
-    return frame.select(_cleaned(column, missing) for column in frame)
+    return pl.DataFrame([_cleaned(column, missing) for column in frame])
 
 
 def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
@@ -53,8 +54,8 @@ def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
         return texts.set(texts.is_in(missing), None)
     if dtype.is_float():
         return column.fill_nan(None)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        message = f"Column `{column.name}` holds lists, structures or bytes."
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+        message = f"Column `{column.name}` holds lists, structures, bytes or durations."
         raise DataError("data.kind", message, "turn it into texts or numbers, or drop it before")
     return column
 
@@ -68,7 +69,9 @@ def _unreadable(path: Path, why: str) -> DataError:
 def _read_binary(path: Path, reader: Any) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = reader(path)
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError):
+    except DataError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError):
         raise _unreadable(path, f"it is not a valid {path.suffix} file") from None
     return frame
 
@@ -78,6 +81,7 @@ def _read_arrow(path: Path) -> pl.DataFrame:
     from pyarrow import feather
 
     table = feather.read_table(path, memory_map=False)
+    table.validate(full=True)  # a damaged file would crash whoever trusts its offsets
     _check_names(table.column_names)
     return pl.from_arrow(table.replace_schema_metadata(None))  # type: ignore[return-value]
 
@@ -85,13 +89,16 @@ def _read_arrow(path: Path) -> pl.DataFrame:
 def _read_text(path: Path, given: Input) -> pl.DataFrame:
     source = _utf8_bytes(path, given.encoding)
     sample = _sample(path, source)
-    if not sample:
+    if not sample.strip():
         raise DataError("data.empty", "The input is empty.", "give a file with a header line and rows")
     separator = given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
     names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
     _check_names(names)
-    _check_quotes(path, source)
-    table = _parse_csv(path, source, separator, names, skip_header=given.header)
+    _check_quotes(path, source, separator)
+    if len(_records(sample, separator)) <= int(given.header):
+        raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
+    blank_lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n")
+    table = _parse_csv(path, source, separator, names, (blank_lines, int(given.header)))
     return pl.from_arrow(table)  # type: ignore[return-value]
 
 
@@ -105,12 +112,12 @@ def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
         return None
     try:
         return path.read_bytes().decode(encoding).encode()
-    except LookupError:
+    except (LookupError, ValueError) as error:
+        if isinstance(error, UnicodeError):
+            raise _wrong_encoding(path, encoding) from None
         raise DataError(
             "data.encoding", "The encoding given in [input] is not known.", 'for example encoding = "latin-1"'
         ) from None
-    except UnicodeError:
-        raise _wrong_encoding(path, encoding) from None
 
 
 def _wrong_encoding(path: Path, encoding: str) -> DataError:
@@ -126,7 +133,7 @@ def _sample(path: Path, source: bytes | None) -> str:
     else:
         raw = source[: 1 << 20]
     try:
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(raw).lstrip("\r\n")
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(raw)
     except UnicodeDecodeError:
         raise _wrong_encoding(path, "UTF-8") from None
 
@@ -155,39 +162,45 @@ def find_separator(sample: str) -> str:
 
     def score(separator: str) -> tuple[float, int]:
         widths = [len(record) for record in _records(sample, separator)]
-        width, times = Counter(widths).most_common(1)[0]
-        return (times / len(widths) if width > 1 else 0.0, width)
+        width, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
+        return (times / max(1, len(widths)) if width > 1 else 0.0, width)
 
     return max(SEPARATORS, key=score) if _records(sample, ",") else ","
 
 
 def _check_names(names: list[str]) -> None:
-    counts = Counter(names)
-    twice = [name for name, count in counts.items() if count > 1]
+    """Refuse names that stand twice, by their places: without a header they are somebody's cells."""
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(names, 1):
+        places.setdefault(name, []).append(at)
+    twice = [found for found in places.values() if len(found) > 1]
     if twice:
-        listed = ", ".join(f"`{name}`" for name in twice)
-        raise DataError("data.duplicate_column", f"Column names stand twice: {listed}.", "rename the columns")
-    if "" in counts:
-        at = names.index("") + 1
-        raise DataError("data.duplicate_column", f"Column {at} has no name.", "give every column a name")
+        listed = "; ".join(", ".join(map(str, found)) for found in twice)
+        message = f"Columns with the same name, by their place: {listed}."
+        raise DataError("data.duplicate_column", message, "rename the columns; is there a header line?")
+    if "" in places:
+        message = f"Column {places[''][0]} has no name."
+        raise DataError("data.duplicate_column", message, "give every column a name")
 
 
-def _check_quotes(path: Path, source: bytes | None) -> None:
-    """Refuse a file whose last quote stays open: the parser would swallow the rows behind it."""
-    quotes = source.count(b'"') if source is not None else 0
-    if source is None:
-        with open(path, "rb") as file:
-            while chunk := file.read(1 << 24):
-                quotes += chunk.count(b'"')
-    if quotes % 2:
-        message = f"The input {path} has an odd number of quotes ({quotes}): one is not closed."
+def _check_quotes(path: Path, source: bytes | None, separator: str) -> None:
+    """Refuse a file with a quote that stays open: the parser would swallow the rows behind it."""
+    from shoal.kernels import quoting
+
+    data = np.fromfile(path, np.uint8) if source is None else np.frombuffer(source, np.uint8)
+    wrong = quoting.misplaced_quotes(data, ord(separator))
+    if wrong:
+        message = f"Quoted cells of {path} that are not closed where the cell ends: {wrong}."
         raise DataError("data.ragged", message, "write a quote inside a quoted cell twice")
 
 
 def _parse_csv(
-    path: Path, source: bytes | None, separator: str, names: list[str], skip_header: bool
+    path: Path, source: bytes | None, separator: str, names: list[str], skip: tuple[int, int]
 ) -> pa.Table:
-    """Parse strictly: a line with more or fewer cells than the header is counted and refused."""
+    """Parse strictly: a line with more or fewer cells than the header is counted and refused.
+
+    `skip` are the blank lines before the header, and the records of the header itself.
+    """
     ragged = []
 
     def count_ragged(row: Any) -> str:
@@ -198,7 +211,9 @@ def _parse_csv(
     try:
         table = pa_csv.read_csv(
             file,
-            read_options=pa_csv.ReadOptions(column_names=names, skip_rows_after_names=int(skip_header)),
+            read_options=pa_csv.ReadOptions(
+                column_names=names, skip_rows=skip[0], skip_rows_after_names=skip[1]
+            ),
             parse_options=pa_csv.ParseOptions(
                 delimiter=separator,
                 newlines_in_values=True,

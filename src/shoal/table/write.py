@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -24,8 +25,18 @@ def check_target(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         message = f"The output {path} has an ending that shoal does not write."
         raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
-    if path.is_dir():
-        raise OutputError("output.unwritable", f"The output {path} is a folder.", "name a file")
+    try:
+        _check_place(path)
+    except (OSError, ValueError) as error:  # a name that is too long, or holds a zero byte
+        raise unwritable(path, error) from None
+
+
+def _check_place(path: Path) -> None:
+    for file in (path, manifest_path(path)):
+        if file.is_dir():
+            raise OutputError("output.unwritable", f"The output {file} is a folder.", "name a file")
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.lstat(file)  # says whether the system takes such a name at all
     if not path.parent.is_dir():
         message = f"The folder {path.parent} of the output does not exist."
         raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
@@ -34,11 +45,16 @@ def check_target(path: Path) -> None:
         raise OutputError("output.unwritable", message, "choose a folder that you may write to")
 
 
+def manifest_path(path: Path) -> Path:
+    """Return where a release's manifest lies: beside it."""
+    return path.with_name(path.name + ".manifest.json")
+
+
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
     """Give a temporary file beside `path`, with the same ending; remove it unless it was moved."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".shoal-", suffix=path.suffix, dir=path.parent)
     except OSError as error:
         raise unwritable(path, error) from None
     os.close(handle)
@@ -46,6 +62,24 @@ def temporary(path: Path) -> Iterator[Path]:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def all_or_nothing(*paths: Path) -> Iterator[None]:
+    """Put the files back as they were if not all of them can be replaced."""
+    with ExitStack() as stack:
+        kept = {path: stack.enter_context(temporary(path)) for path in paths if path.exists()}
+        for path, copy in kept.items():
+            shutil.copy2(path, copy)
+        try:
+            yield
+        except BaseException:
+            for path in paths:
+                if path in kept:
+                    os.replace(kept[path], path)
+                else:
+                    path.unlink(missing_ok=True)
+            raise
 
 
 def move_into_place(temporary_file: Path, path: Path) -> None:
