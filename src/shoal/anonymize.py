@@ -150,10 +150,12 @@ def _released_frame(
     # Classes are numbered in the order of their texts, so this sorts by all published columns.
     # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
     keys = {"class": pl.Series(published.labels[inside])}
-    keys |= {str(at): table[name].gather(encoded.order[inside]) for at, name in enumerate(others)}
+    keys |= {
+        str(at): frames.series(table, name).gather(encoded.order[inside]) for at, name in enumerate(others)
+    }
     rows = pl.DataFrame(keys).sort(list(keys), nulls_last=True)
     columns = {name: rows[str(at)] for at, name in enumerate(others)}
-    columns |= {name: published.texts[name].gather(rows["class"]) for name in recipe.quasi}
+    columns |= {name: frames.series(published.texts, name).gather(rows["class"]) for name in recipe.quasi}
     return pl.DataFrame({name: columns[name] for name in table.columns if name in columns})
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
+from shoal.table.frames import series
 
 
 def published_costs(encoded: Encoded, texts: pl.DataFrame) -> npt.NDArray[np.float64]:
@@ -24,7 +25,7 @@ def published_costs(encoded: Encoded, texts: pl.DataFrame) -> npt.NDArray[np.flo
     -------
     costs : ndarray of shape (n_classes, n_columns), float64
     """
-    costs = [_column_costs(column, texts[column.name]) for column in encoded.columns]
+    costs = [_column_costs(column, series(texts, column.name)) for column in encoded.columns]
     return np.array(costs).T.reshape(texts.height, -1)
 
 

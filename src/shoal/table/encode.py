@@ -13,6 +13,7 @@ from shoal.hierarchy import build, files
 from shoal.hierarchy.tree import Tree
 from shoal.recipe import Column, Recipe
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.frames import series
 from shoal.table.kinds import settle
 
 
@@ -23,7 +24,7 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     row's other released values, keyed with the seed.
     """
     columns = _encoded_columns(table, recipe)
-    label = None if recipe.label is None else _label_codes(table[recipe.label])
+    label = None if recipe.label is None else _label_codes(series(table, recipe.label))
     order = _canonical_order(columns, _row_hashes(table, recipe))
     return Encoded(tuple(columns), np.arange(table.height), label).take(order)
 
@@ -34,7 +35,7 @@ def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
     errors: list[ShoalError] = []
     for name in recipe.quasi:
         try:
-            columns.append(_encoded_column(table[name], recipe.columns[name], recipe))
+            columns.append(_encoded_column(name, series(table, name), recipe))
         except (DataError, HierarchyError) as error:
             errors.append(error)
     faults = [fault for error in errors for fault in error.faults]
@@ -56,14 +57,15 @@ def _missing_faults(columns: list[QuasiColumn]) -> list[Fault]:
     ]
 
 
-def _encoded_column(values: pl.Series, column: Column, recipe: Recipe) -> QuasiColumn:
+def _encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn:
+    column = recipe.columns[name]
     kind, canonical = settle(values, column)
     if kind == "categorical" or column.hierarchy is not None:
-        return _tree_column(canonical, kind, column, recipe)
-    return _range_column(canonical, kind, column)
+        return _tree_column(name, canonical, kind, recipe)
+    return _range_column(name, canonical, kind, column)
 
 
-def _range_column(values: pl.Series, kind: str, column: Column) -> RangeColumn:
+def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> RangeColumn:
     """Number the distinct values by size."""
     order = _canonical_list(column.order or [])
     if kind == "ordinal":
@@ -81,7 +83,7 @@ def _range_column(values: pl.Series, kind: str, column: Column) -> RangeColumn:
     else:
         texts = [build.number_text(number) for number in distinct.to_list()]
     return RangeColumn(
-        name=values.name,
+        name=name,
         kind=kind,
         weight=column.weight,
         codes=codes.to_numpy(),
@@ -105,20 +107,21 @@ def _between_zero_and_one(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return points
 
 
-def _tree_column(values: pl.Series, kind: str, column: Column, recipe: Recipe) -> TreeColumn:
+def _tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> TreeColumn:
     """Number the leaves of the column's tree, which must cover every value."""
+    column = recipe.columns[name]
     present = values.drop_nulls()
     distinct = present.unique().sort()
-    tree = _tree(distinct, kind, column, recipe)
+    tree = _tree(name, distinct, kind, recipe)
     has_missing = len(present) < len(values)
-    leaves = tree.codes(_leaf_texts(distinct), values.name)
+    leaves = tree.codes(_leaf_texts(distinct), name)
     if has_missing:
         tree = tree.with_missing()
     codes = values.replace_strict(
         distinct, pl.Series(leaves), default=tree.n_leaves - 1, return_dtype=pl.Int32
     )
     return TreeColumn(
-        values.name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
+        name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
     )
 
 
@@ -128,9 +131,9 @@ def _leaf_texts(distinct: pl.Series) -> list[str]:
     return [str(value) for value in distinct.to_list()]
 
 
-def _tree(distinct: pl.Series, kind: str, column: Column, recipe: Recipe) -> Tree:
+def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
     """Build or load the tree that the recipe gives for a column."""
-    name, given = distinct.name, column.hierarchy
+    given = recipe.columns[name].hierarchy
     if given is None:
         return build.flat(distinct.to_list(), name)
     if isinstance(given, str):
@@ -171,8 +174,8 @@ def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
         names.append(recipe.label)
     state = np.full(table.height, np.uint64(recipe.method.seed), dtype=np.uint64)
     for name in names:
-        texts = table[name].cast(pl.String).rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-        present = table[name].is_not_null().to_numpy()
+        texts = series(table, name).cast(pl.String).rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+        present = series(table, name).is_not_null().to_numpy()
         _, offsets, data = texts.buffers()
         hashing.add_texts(
             state,

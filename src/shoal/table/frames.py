@@ -39,6 +39,15 @@ def to_polars(data: Any) -> pl.DataFrame:
     return table
 
 
+def series(table: pl.DataFrame, name: str) -> pl.Series:
+    """Return a column under a name that Polars does not take for a pattern.
+
+    Even methods of a series fail when it is called `^a.*$`; a space more makes it a plain name.
+    """
+    column = table[name]
+    return column.alias(name + " ") if name.startswith("^") and name.endswith("$") else column
+
+
 def like(table: pl.DataFrame, data: Any) -> Any:
     """Convert a Polars frame to the kind of `data`; a frame of an unknown kind stays Polars."""
     import narwhals as nw

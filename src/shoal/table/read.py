@@ -16,6 +16,7 @@ import pyarrow.csv as pa_csv
 
 from shoal.errors import DataError
 from shoal.recipe import Input
+from shoal.table.frames import series
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
@@ -42,7 +43,7 @@ def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """Check a frame, trim its texts, bring them to Unicode NFC, and turn missing marks and NaN into null."""
     if frame.width == 0 or frame.height == 0:
         raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
-    return pl.DataFrame([_cleaned(column, missing) for column in frame])
+    return pl.DataFrame({name: _cleaned(series(frame, name), missing) for name in frame.columns})
 
 
 def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
