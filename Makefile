@@ -30,7 +30,7 @@ lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/codespell src tests benchmarks docs README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src benchmarks docs README.md CHANGELOG.md CONTRIBUTING.md
 
 bench: .venv/.complete  ## speed and loss, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py

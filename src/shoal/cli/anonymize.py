@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -95,11 +96,21 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
     check_target(Path(recipe.output.path))
+    if not quiet:
+        _announce_compiling()
     with progress_bar(quiet) as progress:
         release = prepare(None, recipe, progress=progress)
         path = release.write(progress=progress)
     paths = {"output": str(path), "manifest": str(manifest_path(path)), "report": None}
     return {**release.to_dict(), **paths}
+
+
+def _announce_compiling() -> None:
+    """Say why the very first run takes longer."""
+    from shoal.kernels import cache_folder
+
+    if not cache_folder().exists():
+        print("compiling for this machine, once; later runs start at once", file=sys.stderr)
 
 
 def summary(result: dict[str, Any]) -> str:
