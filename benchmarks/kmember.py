@@ -8,7 +8,8 @@ import sys
 import time
 
 from shoal.cluster import KMember
-from shoal.measure.loss import loss, tight_costs
+from shoal.measure.loss import loss
+from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.read import read

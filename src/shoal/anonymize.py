@@ -12,8 +12,9 @@ import polars as pl
 from shoal.cluster.registry import check_feasible, choose
 from shoal.engine import local
 from shoal.errors import RecipeError, SensitiveUnprotectedWarning
-from shoal.measure.loss import loss, tight_costs
+from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
+from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe, column_faults
 from shoal.recode.generalize import Generalized, generalize
 from shoal.release import Release

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from shoal.measure.loss import loss, tight_costs
+from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
+from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
 from shoal.recode.generalize import generalize
 from shoal.table.encode import encode

@@ -107,6 +107,14 @@ def test_nested_columns_do_not_shift_the_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("name", ["age=5", "c0=5"])
+def test_folders_named_like_columns_change_no_cells(tmp_path: Path, name: str, ending: str) -> None:
+    (tmp_path / name).mkdir()
+
+    assert both(tmp_path / name, TABLE, ending).classes == 3
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_table_without_rows_never_holds(tmp_path: Path, ending: str) -> None:
     verdict = both(tmp_path, TABLE.slice(0, 0), ending)
 

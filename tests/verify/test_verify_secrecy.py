@@ -14,6 +14,7 @@ import pytest
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verify import PROBLEMS, Problem, verify, verify_table
+from shoal.verify.session import session
 
 MARK = "Xq7Secret"
 RECIPE = Recipe.from_dict(
@@ -125,6 +126,15 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "raw.csv", "scratch"]
     assert list(scratch.iterdir()) == []
+
+
+def test_what_does_not_fit_into_memory_goes_where_nobody_else_reads() -> None:
+    with session() as opened:
+        (spill,) = opened.row("SELECT current_setting('temp_directory')")
+        assert Path(spill).parent == opened.folder
+        assert opened.folder.stat().st_mode & 0o777 == 0o700
+
+    assert not opened.folder.exists()
 
 
 def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:

@@ -153,11 +153,15 @@ def test_only_the_file_that_was_named_is_read(tmp_path: Path, name: str) -> None
     assert (verdict.holds, verdict.rows) == (True, 2)
 
 
-def test_folders_named_like_columns_add_no_columns(tmp_path: Path) -> None:
-    folder = tmp_path / "c=5"
+@pytest.mark.parametrize("name", ["a=5", "c0=5", "c=5"])
+def test_folders_named_like_columns_change_no_cells(tmp_path: Path, name: str) -> None:
+    """DuckDB takes such a folder for a partition, and its name for the value of a column."""
+    folder = tmp_path / name
     folder.mkdir()
 
-    assert judge(folder, "a,b\n1,2\n1,2\n").holds
+    verdict = judge(folder, "a,b\n1,2\n1,2\n2,2\n2,2\n")
+
+    assert (verdict.holds, verdict.classes) == (True, 2)
 
 
 @pytest.mark.parametrize("name", ["nothing.csv", "folder.csv", "out.xlsx", "out"])

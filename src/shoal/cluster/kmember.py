@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.fixed import FixedColumns, fixed_columns
 from shoal.cluster.registry import ClusterResult, Progress, check_feasible
 from shoal.errors import RecipeError
 from shoal.options import KMemberOptions
 from shoal.table.columns import Encoded
+from shoal.table.fixed import FixedColumns, fixed_columns
 
 # A block of units that fits the first-level cache; tables of fewer blocks are scanned by one thread,
 # because two threads that wait for each other after every scan lose more than they win.
@@ -47,7 +47,7 @@ class KMember:
     penalty of section 3.4 is switched on by a `label` column; a row that matches any of several
     tied majority labels is not penalised, and rows left over are placed without it.
 
-    Costs are fixed-point integers (`cluster.fixed`). Ties go to the lowest position in canonical
+    Costs are fixed-point integers (`table.fixed`). Ties go to the lowest position in canonical
     order, so threads do not change the result.
 
     Every class has at least k rows: a class is opened only while k rows are free, and rows left
@@ -137,10 +137,7 @@ class _Growth:
         ends = np.append(begins[1:], self.n)
         unit_labels = np.zeros(m, np.int32) if label is None else label[heads]
         self.units = kernel.Units(fixed.position, fixed.leaf, begins.copy(), ends, tuple_ids, unit_labels)
-        self.trees = kernel.Trees(
-            fixed.parent, fixed.height, fixed.first_leaf, fixed.last_leaf, fixed.leaf_node,
-            fixed.node_at, fixed.leaf_at,
-        )  # fmt: skip
+        self.trees = fixed.trees
         self.box, self.old = self._empty_box(), self._empty_box()
         self.scan = kernel.Scan(
             np.zeros(m, np.int32), np.zeros(-(-m // _BLOCK), np.int32), _BLOCK, _PARALLEL_FROM
@@ -157,7 +154,7 @@ class _Growth:
     def _empty_box(self) -> Any:
         from shoal.kernels import kmember as kernel
 
-        n_range, n_tree, leaves = len(self.fixed.span), len(self.fixed.leaf), len(self.fixed.leaf_node)
+        n_range, n_tree, leaves = len(self.fixed.span), len(self.fixed.leaf), len(self.fixed.trees.leaf_node)
         return kernel.Box(
             np.zeros(n_range, np.int32), np.zeros(n_range, np.int32), np.zeros(n_tree, np.int32),
             np.zeros(leaves, np.int32), np.zeros(leaves, np.int32),

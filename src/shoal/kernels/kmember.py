@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
+from shoal.kernels.trees import lifted
+
 COMPACT_AT = 16  # compact once a sixteenth of the units are used up
-DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (cluster.fixed.TOTAL)
+DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (table.fixed.TOTAL)
 
 
 class Units(NamedTuple):
@@ -28,18 +30,6 @@ class Units(NamedTuple):
     end: np.ndarray  # int64 (m): one past its last row
     tuple_id: np.ndarray  # int32 (m): units of one quasi tuple share a number
     label: np.ndarray  # int32 (m): class label code; all zero when labels play no part
-
-
-class Trees(NamedTuple):
-    """The trees of all categorical columns, one behind the other in flat arrays."""
-
-    parent: np.ndarray  # int32 (nodes)
-    height: np.ndarray  # int32 (nodes): fixed-point cost of the node
-    first_leaf: np.ndarray  # int32 (nodes)
-    last_leaf: np.ndarray  # int32 (nodes)
-    leaf_node: np.ndarray  # int32 (leaves): node of each leaf
-    node_at: np.ndarray  # int64 (n_tree): where a tree's nodes begin
-    leaf_at: np.ndarray  # int64 (n_tree): where a tree's leaves begin
 
 
 class Box(NamedTuple):
@@ -100,9 +90,7 @@ def start_box(box, trees, position, leaf):
 def widen_node(box, trees, col, leaf):
     """Lift one column's node until it covers `leaf`; note in `box.change` what that adds to costs."""
     nodes, leaves = trees.node_at[col], trees.leaf_at[col]
-    node = box.node[col]
-    while leaf < trees.first_leaf[nodes + node] or leaf > trees.last_leaf[nodes + node]:
-        node = trees.parent[nodes + node]
+    node = lifted(trees, col, box.node[col], leaf)
     box.node[col] = node
     # Below the new node every leaf now costs the node's height; outside it nothing changes, because
     # the lowest common ancestor with the old node already was the one with the new node.
@@ -420,10 +408,8 @@ def joined_diversity(classes, number, trees, span, position, leaf):
         low = min(classes.low[number, col], position[col])
         total += width(low, max(classes.high[number, col], position[col]), span[col])
     for col in range(leaf.shape[0]):
-        nodes, node = trees.node_at[col], classes.node[number, col]
-        while leaf[col] < trees.first_leaf[nodes + node] or leaf[col] > trees.last_leaf[nodes + node]:
-            node = trees.parent[nodes + node]
-        total += trees.height[nodes + node]
+        node = lifted(trees, col, classes.node[number, col], leaf[col])
+        total += trees.height[trees.node_at[col] + node]
     return total
 
 
@@ -447,10 +433,7 @@ def join(classes, number, trees, span, position, leaf):
         classes.low[number, col] = min(classes.low[number, col], position[col])
         classes.high[number, col] = max(classes.high[number, col], position[col])
     for col in range(leaf.shape[0]):
-        nodes, node = trees.node_at[col], classes.node[number, col]
-        while leaf[col] < trees.first_leaf[nodes + node] or leaf[col] > trees.last_leaf[nodes + node]:
-            node = trees.parent[nodes + node]
-        classes.node[number, col] = node
+        classes.node[number, col] = lifted(trees, col, classes.node[number, col], leaf[col])
     classes.size[number] += 1
     classes.diversity[number] = joined_diversity(classes, number, trees, span, position, leaf)
 

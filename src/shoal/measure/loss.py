@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shoal.table.columns import Encoded, IntArray, class_extremes
+from shoal.measure.distortion import distortion_ratio
+from shoal.table.columns import Encoded, IntArray
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,6 @@ class Loss:
         return asdict(self)
 
 
-def tight_costs(encoded: Encoded, labels: IntArray) -> npt.NDArray[np.float64]:
-    """Return what each class loses in each column when it is published as narrowly as possible."""
-    n_classes = int(labels.max(initial=-1)) + 1
-    costs = [column.cost(*class_extremes(column, labels, n_classes)) for column in encoded.columns]
-    return np.array(costs).T.reshape(n_classes, -1)
-
-
 def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: int) -> Loss:
     """Measure a partition.
 
@@ -51,7 +45,9 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: 
     -----
     IL and GCP after [byun2007] and [he2012], with GCP = IL / (n x sum of the weights); DM is the sum
     of squared class sizes plus n for each suppressed row; C_avg = (n / classes) / k; CM is the share
-    of rows that are suppressed or differ from their class's majority label. n counts input rows.
+    of rows that are suppressed or differ from their class's majority label; the distortion ratio is
+    that of [li2006] with uniform weights, for which WHD is the height of the node over the tree's.
+    n counts input rows.
     """
     n = encoded.n_rows
     sizes = np.bincount(labels[labels >= 0], minlength=len(costs))
@@ -61,7 +57,7 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: 
     return Loss(
         il=il,
         gcp=il / (n * total_weight),
-        distortion_ratio=None,
+        distortion_ratio=distortion_ratio(encoded, labels, costs),
         dm=int((sizes.astype(np.int64) ** 2).sum()) + n * suppressed,
         c_avg=n / len(sizes) / k,
         cm=None if encoded.label is None else classification_metric(labels, encoded.label),

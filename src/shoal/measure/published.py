@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.measure.readings import FloatArray, Reading, node_costs
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
 from shoal.table.frames import series
 
 
-def published_costs(encoded: Encoded, texts: pl.DataFrame) -> npt.NDArray[np.float64]:
+def published_costs(encoded: Encoded, texts: pl.DataFrame, reading: Reading = "height") -> FloatArray:
     """Return what each published class loses in each column, between 0 and 1.
 
     Parameters
@@ -25,23 +25,21 @@ def published_costs(encoded: Encoded, texts: pl.DataFrame) -> npt.NDArray[np.flo
     -------
     costs : ndarray of shape (n_classes, n_columns), float64
     """
-    costs = [_column_costs(column, series(texts, column.name)) for column in encoded.columns]
+    costs = [_column_costs(column, series(texts, column.name), reading) for column in encoded.columns]
     return np.array(costs).T.reshape(texts.height, -1)
 
 
-def _column_costs(column: QuasiColumn, texts: pl.Series) -> npt.NDArray[np.float64]:
+def _column_costs(column: QuasiColumn, texts: pl.Series, reading: Reading) -> FloatArray:
     """Cost each distinct text once."""
     distinct = texts.unique()
     if isinstance(column, RangeColumn):
         costs = [_range_cost(column, text) for text in distinct]
     elif column.is_flat:
-        costs = [_flat_cost(text) for text in distinct]
+        costs = [_flat_cost(column, text, reading) for text in distinct]
     else:
-        heights = _node_costs(column)
-        costs = [_node_cost(heights, text) for text in distinct]
-    spread: npt.NDArray[np.float64] = texts.replace_strict(
-        distinct, costs, return_dtype=pl.Float64
-    ).to_numpy()
+        by_label = _costs_by_label(column, reading)
+        costs = [_node_cost(by_label, text) for text in distinct]
+    spread: FloatArray = texts.replace_strict(distinct, costs, return_dtype=pl.Float64).to_numpy()
     return spread
 
 
@@ -52,23 +50,28 @@ def _range_cost(column: RangeColumn, text: str | None) -> float:
     return 1.0 if isinstance(value, Lost) else 0.0
 
 
-def _flat_cost(text: str | None) -> float:
+def _flat_cost(column: TreeColumn, text: str | None, reading: Reading) -> float:
     value = parse(text)
-    several = isinstance(value, Set) and len(value.members) > 1
-    return 1.0 if several or isinstance(value, Lost) else 0.0
+    if isinstance(value, Set) and len(value.members) > 1:
+        if reading != "order":
+            return 1.0  # under a single root any two values are as far apart as can be
+        positions = [column.tree.leaf_labels.index(member) for member in value.members]
+        domain = column.tree.n_leaves - int(column.has_missing)
+        return (max(positions) - min(positions)) / (domain - 1)
+    return 1.0 if isinstance(value, Lost) else 0.0
 
 
-def _node_costs(column: TreeColumn) -> dict[str, float]:
+def _costs_by_label(column: TreeColumn, reading: Reading) -> dict[str, float]:
     """Return the cost of every node but the root by its label; a leaf costs nothing."""
+    costs = node_costs(column, reading).tolist()
     tree = column.tree
-    top = max(1, tree.total_height)
-    return {tree.labels[node]: int(tree.height[node]) / top for node in range(tree.n_nodes - 1, 0, -1)}
+    return {tree.labels[node]: costs[node] for node in range(tree.n_nodes - 1, 0, -1)}
 
 
-def _node_cost(heights: dict[str, float], text: str | None) -> float:
+def _node_cost(by_label: dict[str, float], text: str | None) -> float:
     value = parse(text)
     if isinstance(value, Lost):
         return 1.0
     # A node's label may itself look like a range, as those of interval trees do.
     label = value.text if isinstance(value, Value) else text
-    return heights.get(label, 0.0) if label is not None else 0.0
+    return by_label.get(label, 0.0) if label is not None else 0.0

@@ -8,6 +8,7 @@ ranges and tree heights up to 16 have no rounding at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +27,13 @@ class FixedColumns:
     span: npt.NDArray[np.int32]  # (n_range): the cost of a whole range
     position: npt.NDArray[np.int32]  # (n_range, n): a missing value lies at 2 x span
     leaf: npt.NDArray[np.int32]  # (n_tree, n)
-    parent: npt.NDArray[np.int32]  # the trees, one behind the other
-    height: npt.NDArray[np.int32]
-    first_leaf: npt.NDArray[np.int32]
-    last_leaf: npt.NDArray[np.int32]
-    leaf_node: npt.NDArray[np.int32]
-    node_at: npt.NDArray[np.int64]
-    leaf_at: npt.NDArray[np.int64]
+    trees: Any  # kernels.trees.Trees
 
 
 def fixed_columns(encoded: Encoded, rows: npt.NDArray[np.int64]) -> FixedColumns:
     """Convert the columns, for the rows listed."""
+    from shoal.kernels.trees import Trees
+
     unit = int(TOTAL / encoded.weights.sum())
     unit -= unit % _COMPOSITE if unit >= _COMPOSITE else 0
     ranges = [column for column in encoded.columns if isinstance(column, RangeColumn)]
@@ -51,13 +48,15 @@ def fixed_columns(encoded: Encoded, rows: npt.NDArray[np.int64]) -> FixedColumns
         span=np.array(spans, np.int32),
         position=_stacked([_positions(c, s, rows) for c, s in zip(ranges, spans, strict=True)], len(rows)),
         leaf=_stacked([column.codes[rows] for column in trees], len(rows)),
-        parent=_joined([column.tree.parent for column in trees]),
-        height=_joined(heights),
-        first_leaf=_joined([column.tree.first_leaf for column in trees]),
-        last_leaf=_joined([column.tree.last_leaf for column in trees]),
-        leaf_node=_joined([column.tree.leaf_nodes for column in trees]),
-        node_at=_begins([column.tree.n_nodes for column in trees]),
-        leaf_at=_begins([column.tree.n_leaves for column in trees]),
+        trees=Trees(
+            parent=_joined([column.tree.parent for column in trees]),
+            height=_joined(heights),
+            first_leaf=_joined([column.tree.first_leaf for column in trees]),
+            last_leaf=_joined([column.tree.last_leaf for column in trees]),
+            leaf_node=_joined([column.tree.leaf_nodes for column in trees]),
+            node_at=_begins([column.tree.n_nodes for column in trees]),
+            leaf_at=_begins([column.tree.n_leaves for column in trees]),
+        ),
     )
 
 

@@ -1,0 +1,29 @@
+"""Trees of several columns, one behind the other in flat arrays, as kernels take them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Trees(NamedTuple):
+    """The trees of all categorical columns."""
+
+    parent: np.ndarray  # int32 (nodes)
+    height: np.ndarray  # int32 (nodes): fixed-point cost of the node
+    first_leaf: np.ndarray  # int32 (nodes)
+    last_leaf: np.ndarray  # int32 (nodes)
+    leaf_node: np.ndarray  # int32 (leaves): node of each leaf
+    node_at: np.ndarray  # int64 (n_tree): where a tree's nodes begin
+    leaf_at: np.ndarray  # int64 (n_tree): where a tree's leaves begin
+
+
+@njit(cache=True)
+def lifted(trees, col, node, leaf):
+    """Return the lowest node at or above `node` that covers `leaf`."""
+    nodes = trees.node_at[col]
+    while leaf < trees.first_leaf[nodes + node] or leaf > trees.last_leaf[nodes + node]:
+        node = trees.parent[nodes + node]
+    return node
