@@ -101,6 +101,14 @@ def test_the_real_command_does_the_same(name: str, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+def test_a_ragged_file_never_aborts_the_process(tmp_path: Path) -> None:
+    """A worker thread that calls Python while Python shuts down ends the process with SIGABRT, now and then."""
+    arguments = case_named("too-few-cells").build(tmp_path)
+    command = [*SHOAL, "anonymize", *arguments]
+    runs = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(6)]
+    assert [process.wait(timeout=300) for process in runs] == [2] * 6
+
+
 @pytest.mark.parametrize(
     "wrong", [["--k", "many"], ["--kay", "3"], ["--seed", "1.5"], ["another.csv"]], ids=lambda wrong: wrong[0]
 )

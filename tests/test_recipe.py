@@ -78,11 +78,8 @@ def test_keys_get_a_hint():
     [
         ({"method": {"name": "oka"}}, "the method `oka`"),
         ({"method": {"name": "local-search"}}, "the method `local-search`"),
-        ({"output": {"values": "microaggregate"}}, "microaggregated output"),
         ({"output": {"views": "equal"}}, "several views"),
         ({"output": {"views": [["age"]]}}, "several views"),
-        ({"output": {"bounds": "snapped"}}, "snapped bounds"),
-        ({"output": {"bounds_as": "columns"}}, "bounds as columns"),
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
         ({"privacy": {"k": 2, "goal": [{"type": "l-diversity", "l": 2}]}}, "the privacy goal `l-diversity`"),
         ({"columns": {"age": {"role": "quasi"}, "id": {"role": "subject"}}}, "the role subject"),
@@ -123,13 +120,21 @@ def test_single_faults(section, code):
 
 
 def test_columns_are_compared_with_the_table():
-    recipe = Recipe.from_dict(minimal())
-    assert column_faults(recipe, ["age"]) == []
-    unknown, unnamed = column_faults(recipe, ["Ages", "sex"])
+    recipe = Recipe.from_dict(minimal(columns={"age": {"role": "quasi"}, "zip": {"role": "keep"}}))
+    assert column_faults(recipe, ["age", "zip"]) == []
+    unknown, unnamed = column_faults(recipe, ["Ages", "zip", "sex"])
     assert unknown.code == "recipe.unknown_column"
-    assert "did you mean `Ages`?" in unknown.hint
+    assert unknown.hint == "did you mean `Ages`? columns present: Ages, zip, sex"
     assert unnamed.code == "recipe.unnamed_column"
-    assert unnamed.message == "2 of 2 columns have no role: `Ages`, `sex`."
+    assert unnamed.message == "2 of 3 columns have no role: `Ages`, `sex`."
+
+
+def test_a_header_of_which_nothing_is_known_is_not_shown():
+    # Without a header line the "names" are somebody's cells.
+    (fault,) = column_faults(Recipe.from_dict(minimal()), ["Smith", "42"])
+    assert fault.code == "recipe.unknown_column"
+    assert "Smith" not in str(fault)
+    assert "header = false" in fault.hint
 
 
 def test_unnamed_columns_can_be_dropped_on_purpose():

@@ -16,7 +16,7 @@ from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe, column_faults
-from shoal.recode.generalize import Generalized, generalize
+from shoal.recode.publish import Published, publish
 from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
@@ -102,10 +102,12 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
     with stage(timings, "cluster", progress) as tick:
         labels = local.run(encoded, recipe, method, tick).labels
     with stage(timings, "recode", progress):
-        published = generalize(encoded, labels)
+        published = publish(encoded, labels, recipe)
         frame = _released_frame(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
         sizes = np.bincount(published.labels[published.labels >= 0])
+        boxes = recipe.output.values == "generalize"
+        costs = published_costs(encoded, published.classes) if boxes else None
         k = recipe.privacy.k
         release = Release(
             frame=frame,
@@ -116,7 +118,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             suppressed=table.height - frame.height,
             classes=len(sizes),
             k=int(sizes.min()),
-            loss=loss(encoded, published.labels, published_costs(encoded, published.texts), k),
+            loss=loss(encoded, published.labels, costs, k),
             loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
             timings=timings,
             source=data,
@@ -140,7 +142,7 @@ def _table(data: Any, recipe: Recipe) -> pl.DataFrame:
 
 
 def _released_frame(
-    table: pl.DataFrame, encoded: Encoded, published: Generalized, recipe: Recipe
+    table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe
 ) -> pl.DataFrame:
     """Put the published columns together, in canonical order: sorted by what is published.
 
@@ -156,8 +158,10 @@ def _released_frame(
     }
     rows = pl.DataFrame(keys).sort(list(keys), nulls_last=True)
     columns = {name: rows[str(at)] for at, name in enumerate(others)}
-    columns |= {name: frames.series(published.texts, name).gather(rows["class"]) for name in recipe.quasi}
-    return pl.DataFrame({name: columns[name] for name in table.columns if name in columns})
+    for name in published.classes.columns:
+        columns[name] = frames.series(published.classes, name).gather(rows["class"])
+    written = [made for name in table.columns for made in published.names.get(name, [name])]
+    return pl.DataFrame({name: columns[name] for name in written if name in columns})
 
 
 def _warn_unprotected(recipe: Recipe, encoded: Encoded, labels: IntArray) -> None:

@@ -48,6 +48,7 @@ class Column(_Section):
     weight: float = Field(default=1.0, ge=0.001, le=1000, allow_inf_nan=False)
     order: list[str] | None = None
     hierarchy: str | dict[str, Any] | None = None
+    grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class Privacy(_Section):
@@ -73,8 +74,10 @@ class Output(_Section):
     path: str | None = None
     values: Literal["generalize", "microaggregate"] = "generalize"
     views: Literal["whole", "equal", "unequal", "nested"] | list[list[str]] = "whole"
+    aggregate: Literal["mean", "median"] = "mean"
     bounds: Literal["tight", "snapped"] = "tight"
     bounds_as: Literal["text", "columns"] = "text"
+    spreadsheet_safe: bool = True
 
 
 class _Sections(_Section):
@@ -329,6 +332,7 @@ def _own_faults(recipe: Recipe) -> list[Fault]:
         faults.append(Fault("recipe.no_quasi", "No column has the role quasi.", hint))
     for name, column in recipe.columns.items():
         faults += _column_own_faults(name, column)
+    faults += _output_faults(recipe)
     faults += _method_faults(recipe.method)
     faults += _input_faults(recipe.input)
     faults += _unavailable(recipe)
@@ -349,6 +353,22 @@ def _column_own_faults(name: str, column: Column) -> list[Fault]:
         twice = len(column.order) - len(set(column.order))
         message = f"The order of column `{name}` lists {twice} values twice."
         faults.append(Fault("recipe.invalid", message, "list each value once"))
+    return faults
+
+
+def _output_faults(recipe: Recipe) -> list[Fault]:
+    """Check what the shape of the output needs from the columns."""
+    faults = []
+    for name in recipe.quasi:
+        column = recipe.columns[name]
+        needs_grid = column.kind in ("numeric", "ordinal", "date") and column.hierarchy is None
+        if recipe.output.bounds == "snapped" and needs_grid and column.grid is None:
+            message = f"Column `{name}` has no grid for its bounds to snap to."
+            faults.append(Fault("recipe.invalid", message, "for example grid = 5 (dates: in days)"))
+        ends = [end for end in (f"{name}_low", f"{name}_high") if end in recipe.columns]
+        if recipe.output.bounds_as == "columns" and ends:
+            message = f"Column `{ends[0]}` would be written twice: as itself and as a bound of `{name}`."
+            faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
     return faults
 
 
@@ -404,14 +424,8 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
     for name, column in recipe.columns.items():
         if column.hierarchy == "induce":
             faults.append(_not_yet(f"an induced hierarchy (column `{name}`)"))
-    if recipe.output.values != "generalize":
-        faults.append(_not_yet("microaggregated output"))
     if recipe.output.views != "whole":
         faults.append(_not_yet("several views of one table"))
-    if recipe.output.bounds != "tight":
-        faults.append(_not_yet("snapped bounds"))
-    if recipe.output.bounds_as != "text":
-        faults.append(_not_yet("bounds as columns"))
     if recipe.input.table or recipe.input.query or _is_address(recipe.input.path):
         faults.append(_not_yet("reading from a database"))
     return faults

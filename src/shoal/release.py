@@ -155,7 +155,7 @@ class Release:
         held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
         return (
             f"Release({self.released} rows in {self.classes} classes, {self.suppressed} suppressed; "
-            f"{held}; method {self.method}, GCP {self.loss.gcp:.3g})"
+            f"{held}; method {self.method}, GCP {self.loss_tight.gcp:.3g})"
         )
 
 

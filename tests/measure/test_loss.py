@@ -11,7 +11,7 @@ from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
-from shoal.recode.generalize import generalize
+from shoal.recode.publish import publish
 from shoal.table.encode import encode
 from tests.reference import kmember as reference
 from tests.strategies import tables
@@ -146,7 +146,7 @@ def test_he_table_1_has_this_ncp():
     asked = recipe(2, age={"kind": "numeric"}, zip={"kind": "numeric"})
     assert tight_il(table, asked, [0, 0, 1, 1, 2, 2, 2]) == pytest.approx(2.65)
     encoded, labels = encoded_and_labels(table, asked, [0, 0, 1, 1, 2, 2, 2])
-    first = generalize(encoded, labels).texts.row(0)
+    first = publish(encoded, labels, asked).classes.row(0)
     assert first == ("20", "[25, 30]")  # gen({Andy, Bob})
 
 
@@ -187,8 +187,8 @@ def test_tight_and_published_losses_equal_the_definition(case):
     classes = [np.flatnonzero(labels == number).tolist() for number in range(labels.max() + 1)]
     expected = float(sum(reference.loss(columns, rows) for rows in classes))
 
-    published = generalize(encoded, labels)
-    costs = published_costs(encoded, published.texts)
+    published = publish(encoded, labels, case.recipe)
+    costs = published_costs(encoded, published.classes)
     assert loss(encoded, labels, tight_costs(encoded, labels), k).il == pytest.approx(expected)
     assert loss(encoded, published.labels, costs, k).il == pytest.approx(expected)
 

@@ -13,7 +13,7 @@ from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
 from shoal.measure.readings import Whd, node_costs, tight_costs
 from shoal.recipe import Recipe
-from shoal.recode.generalize import generalize
+from shoal.recode.publish import publish
 from shoal.table.encode import encode
 from tests.measure.test_loss import BHALADHARE, BHALADHARE_RECIPE, TWO_CLASSES, published_il, recipe, tight_il
 from tests.reference import kmember as reference
@@ -155,10 +155,10 @@ def test_three_readings_of_ncp_by_hand():
 def test_published_and_tight_readings_agree_where_classes_are_published_tightly(case, reading):
     encoded = encode(case.table, case.recipe)
     labels = (np.arange(encoded.n_rows, dtype=np.int32) // 3).astype(np.int32)
-    published = generalize(encoded, labels)
+    published = publish(encoded, labels, case.recipe)
     sizes = np.bincount(published.labels)
     tight = tight_costs(encoded, published.labels, reading)
-    found = published_costs(encoded, published.texts, reading)
+    found = published_costs(encoded, published.classes, reading)
     assert (sizes @ found).tolist() == pytest.approx((sizes @ tight).tolist())
 
 

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given, settings
 
 from shoal.recipe import Recipe
-from shoal.recode.generalize import generalize
+from shoal.recode.publish import publish
 from shoal.table.encode import encode
 from shoal.table.forms import Lost, Range, Set, Value, parse
 from tests.strategies import tables
@@ -16,9 +16,9 @@ def published(table, labels, k=2, **columns):
     specs = {name: {"role": "quasi", **columns.get(name, {})} for name in table.columns}
     recipe = Recipe.from_dict({"columns": specs, "privacy": {"k": k}})
     encoded = encode(table, recipe)
-    result = generalize(encoded, np.array(labels, np.int32)[encoded.order])
+    result = publish(encoded, np.array(labels, np.int32)[encoded.order], recipe)
     class_of_row = encoded.in_input_order(result.labels)
-    return [result.texts.row(int(number)) for number in class_of_row]
+    return [result.classes.row(int(number)) for number in class_of_row]
 
 
 def test_the_forms_of_each_kind():
@@ -73,18 +73,19 @@ def test_clusters_published_alike_are_one_class():
     table = pl.DataFrame({"n": [1, 9, 1, 9]})
     recipe = Recipe.from_roles(quasi=["n"], k=2)
     encoded = encode(table, recipe)
-    result = generalize(encoded, np.array([0, 0, 1, 1], np.int32))  # canonical order: 1 1 9 9
-    assert result.texts["n"].to_list() == ["1", "9"]
-    mixed = generalize(encoded, np.array([0, 1, 0, 1], np.int32))
-    assert mixed.texts["n"].to_list() == ["[1, 9]"]
+    result = publish(encoded, np.array([0, 0, 1, 1], np.int32), recipe)  # canonical order: 1 1 9 9
+    assert result.classes["n"].to_list() == ["1", "9"]
+    mixed = publish(encoded, np.array([0, 1, 0, 1], np.int32), recipe)
+    assert mixed.classes["n"].to_list() == ["[1, 9]"]
     assert mixed.labels.tolist() == [0, 0, 0, 0]
 
 
 def test_suppressed_rows_are_in_no_class():
-    encoded = encode(pl.DataFrame({"n": [1, 2, 3]}), Recipe.from_roles(quasi=["n"], k=2))
-    result = generalize(encoded, np.array([0, 0, -1], np.int32))
+    recipe = Recipe.from_roles(quasi=["n"], k=2)
+    encoded = encode(pl.DataFrame({"n": [1, 2, 3]}), recipe)
+    result = publish(encoded, np.array([0, 0, -1], np.int32), recipe)
     assert result.labels.tolist() == [0, 0, -1]
-    assert result.texts["n"].to_list() == ["[1, 2]"]
+    assert result.classes["n"].to_list() == ["[1, 2]"]
 
 
 def covers(text, value, parent):
@@ -112,9 +113,9 @@ def test_published_values_cover_the_originals(case):
     encoded = encode(case.table, case.recipe)
     k = case.recipe.privacy.k
     labels = (np.arange(encoded.n_rows, dtype=np.int32) // k).clip(max=encoded.n_rows // k - 1)
-    result = generalize(encoded, labels)
+    result = publish(encoded, labels, case.recipe)
     for row in range(encoded.n_rows):
         for column, name in zip(case.columns, case.recipe.quasi, strict=True):
-            text = result.texts[name][int(result.labels[row])]
+            text = result.classes[name][int(result.labels[row])]
             value = case.table[name][int(encoded.order[row])]
             assert covers(text, value, getattr(column, "parent", None))

@@ -115,7 +115,7 @@ def _announce_compiling() -> None:
 
 def summary(result: dict[str, Any]) -> str:
     """Say in a few lines what was released and what holds."""
-    loss = result["loss"]
+    gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} classes "
         f"({result['suppressed']:,} suppressed), method {result['method']}, {result['seconds']:.1f} s",
@@ -125,7 +125,7 @@ def summary(result: dict[str, Any]) -> str:
         for goal in result["goals"]
     ]
     lines += [
-        f"  information loss: {loss['gcp']:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
     ]

@@ -19,8 +19,8 @@ from shoal.table.columns import Encoded, IntArray
 class Loss:
     """The losses of one release; None where a measure is not defined."""
 
-    il: float
-    gcp: float
+    il: float | None
+    gcp: float | None
     distortion_ratio: float | None
     dm: int
     c_avg: float
@@ -31,7 +31,7 @@ class Loss:
         return asdict(self)
 
 
-def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: int) -> Loss:
+def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64] | None, k: int) -> Loss:
     """Measure a partition.
 
     Parameters
@@ -39,7 +39,8 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: 
     labels : ndarray of shape (n_rows,), int32
         Class of each row, -1 for a suppressed row, which costs the sum of the weights.
     costs : ndarray of shape (n_classes, n_columns), float64
-        What each class loses in each column, between 0 and 1.
+        What each class loses in each column, between 0 and 1; None where classes are published as
+        typical values, for which the losses of boxes are not defined.
 
     Notes
     -----
@@ -50,14 +51,16 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64], k: 
     n counts input rows.
     """
     n = encoded.n_rows
-    sizes = np.bincount(labels[labels >= 0], minlength=len(costs))
+    sizes = np.bincount(labels[labels >= 0])
     suppressed = n - int(sizes.sum())
     total_weight = float(encoded.weights.sum())
-    il = float(sizes @ (costs @ encoded.weights)) + suppressed * total_weight
+    il = None
+    if costs is not None:
+        il = float(sizes @ (costs @ encoded.weights)) + suppressed * total_weight
     return Loss(
         il=il,
-        gcp=il / (n * total_weight),
-        distortion_ratio=distortion_ratio(encoded, labels, costs),
+        gcp=None if il is None else il / (n * total_weight),
+        distortion_ratio=None if costs is None else distortion_ratio(encoded, labels, costs),
         dm=int((sizes.astype(np.int64) ** 2).sum()) + n * suppressed,
         c_avg=n / len(sizes) / k,
         cm=None if encoded.label is None else classification_metric(labels, encoded.label),

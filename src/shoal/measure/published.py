@@ -19,13 +19,19 @@ def published_costs(encoded: Encoded, texts: pl.DataFrame, reading: Reading = "h
     encoded : Encoded
         The raw table: its ranges and trees are the yardstick.
     texts : polars.DataFrame
-        One row for each class, one text column for each quasi column; null where a value is missing.
+        One row for each class, one text column for each quasi column, null where a value is missing;
+        or two columns of bounds, null where everything is lost.
 
     Returns
     -------
     costs : ndarray of shape (n_classes, n_columns), float64
     """
-    costs = [_column_costs(column, series(texts, column.name), reading) for column in encoded.columns]
+    costs = [
+        _column_costs(column, series(texts, column.name), reading)
+        if column.name in texts.columns
+        else _bound_costs(column, texts)
+        for column in encoded.columns
+    ]
     return np.array(costs).T.reshape(texts.height, -1)
 
 
@@ -43,10 +49,23 @@ def _column_costs(column: QuasiColumn, texts: pl.Series, reading: Reading) -> Fl
     return spread
 
 
+def _bound_costs(column: QuasiColumn, texts: pl.DataFrame) -> FloatArray:
+    """Cost bounds that are columns of their own: whoever reads nulls there has lost everything."""
+    assert isinstance(column, RangeColumn)
+    low, high = (texts[f"{column.name}_{end}"].cast(pl.String).to_list() for end in ("low", "high"))
+    pairs = zip(low, high, strict=True)
+    return np.array([1.0 if a is None or b is None else _width(column, a, b) for a, b in pairs])
+
+
+def _width(column: RangeColumn, low: str, high: str) -> float:
+    """Return the share of the table's range; bounds that reach beyond it cost no more than all."""
+    return min(1.0, column.point(high) - column.point(low))
+
+
 def _range_cost(column: RangeColumn, text: str | None) -> float:
     value = parse(text)
     if isinstance(value, Range):
-        return column.point(value.high) - column.point(value.low)
+        return _width(column, value.low, value.high)
     return 1.0 if isinstance(value, Lost) else 0.0
 
 

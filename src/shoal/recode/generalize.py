@@ -1,97 +1,22 @@
-"""Publish each class as one box: ranges, nodes and sets that cover all its rows."""
+"""Publish each class of a tree column as one node, or as the set of its values."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from shoal.recode.bounds import each_pair
 from shoal.table import forms
-from shoal.table.columns import (
-    Encoded,
-    IntArray,
-    QuasiColumn,
-    RangeColumn,
-    TreeColumn,
-    class_extremes,
-)
+from shoal.table.columns import IntArray, TreeColumn
 
 
-@dataclass(frozen=True, repr=False)  # a repr would show values
-class Generalized:
-    """The published classes, numbered in the order of their texts.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_rows,), int32
-        Published class of each encoded row, -1 for a suppressed one. Clusters that are published
-        alike are one class.
-    texts : polars.DataFrame
-        One row for each class, one column for each quasi column; null where a value is missing.
-    """
-
-    labels: IntArray
-    texts: pl.DataFrame
-
-
-def generalize(encoded: Encoded, labels: IntArray) -> Generalized:
-    """Turn labels into published classes."""
-    n_clusters = int(labels.max(initial=-1)) + 1
-    texts = {}
-    for column in encoded.columns:
-        low, high = class_extremes(column, labels, n_clusters)
-        texts[column.name] = _texts(column, labels, low, high)
-    classes, class_of_cluster = _merged(pl.DataFrame(texts))
-    # A suppressed row keeps -1: it indexes the extra last entry.
-    return Generalized(np.append(class_of_cluster, np.int32(-1))[labels], classes)
-
-
-def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
-    """Merge clusters that are published alike and number them in the order of their texts.
-
-    Returns the classes and the class of each cluster.
-    """
-    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
-    names = [str(at) for at in range(clusters.width)]
-    plain = clusters.rename(dict(zip(clusters.columns, names, strict=True)))
-    grouped = plain.with_row_index("cluster").group_by(names).agg("cluster").sort(names, nulls_last=True)
-    members = grouped["cluster"]
-    class_of_cluster = np.empty(clusters.height, np.int32)
-    numbers = np.repeat(np.arange(grouped.height, dtype=np.int32), members.list.len().to_numpy())
-    class_of_cluster[members.explode().to_numpy()] = numbers
-    classes = pl.DataFrame({name: grouped[at] for name, at in zip(clusters.columns, names, strict=True)})
-    return classes, class_of_cluster
-
-
-def _texts(column: QuasiColumn, labels: IntArray, low: IntArray, high: IntArray) -> pl.Series:
-    """Return the published text of each cluster in one column."""
-    if isinstance(column, RangeColumn):
-        return _each_pair(low, high, lambda a, b: _range_text(column, a, b))
+def node_texts(column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray) -> pl.Series:
+    """Return the published text of each class: the lowest node over its values, or their set."""
     if not column.is_flat:
         nodes = column.tree.lca(low, high)
-        return _each_pair(nodes, nodes, lambda node, _: _node_text(column, node))
-    plain = _each_pair(low, high, lambda a, b: _flat_text(column, a, b))
+        return each_pair(nodes, nodes, lambda node, _: _node_text(column, node))
+    plain = each_pair(low, high, lambda a, b: _flat_text(column, a, b))
     return _with_sets(column, labels, low, high, plain)
-
-
-def _each_pair(first: IntArray, second: IntArray, write: Callable[[int, int], str | None]) -> pl.Series:
-    """Write each distinct pair of codes once and spread the texts over the clusters."""
-    keys = first.astype(np.int64) << 32 | second
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    texts = [write(int(key >> 32), int(key & 0xFFFFFFFF)) for key in distinct]
-    return pl.Series(texts, dtype=pl.String).gather(inverse)
-
-
-def _range_text(column: RangeColumn, low: int, high: int) -> str | None:
-    if low == column.missing:
-        return None
-    if high == column.missing:
-        return forms.LOST
-    if low == high:
-        return forms.value_text(column.texts[low])
-    return forms.range_text(column.texts[low], column.texts[high])
 
 
 def _node_text(column: TreeColumn, node: int) -> str | None:

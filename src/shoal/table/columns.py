@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +28,8 @@ class RangeColumn:
         Where each distinct value lies between the table's lowest (0) and highest (1).
     texts : tuple of str
         The published text of each distinct value.
-    ends : tuple of two floats
-        The table's lowest and highest value as a number: a day's number, a position in `order`.
+    numbers : ndarray of shape (n_values,), int64 or float64
+        Each distinct value as a number: itself, a day's number, a position in `order`.
     order : tuple of str
         All values of an ordinal column, from low to high; empty for other kinds.
     """
@@ -39,7 +40,7 @@ class RangeColumn:
     codes: IntArray
     points: npt.NDArray[np.float64]
     texts: tuple[str, ...]
-    ends: tuple[float, float]
+    numbers: npt.NDArray[Any]
     order: tuple[str, ...] = ()
 
     def point(self, text: str) -> float:
@@ -50,8 +51,10 @@ class RangeColumn:
             number = float((date.fromisoformat(text) - _EPOCH).days)
         else:
             number = float(text)
-        low, high = self.ends
-        return (number / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
+        if len(self.numbers) < 2:
+            return 0.0
+        low, high = float(self.numbers[0]), float(self.numbers[-1])
+        return (number / 2 - low / 2) / (high / 2 - low / 2)
 
     @property
     def missing(self) -> int:

@@ -89,7 +89,7 @@ def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> Ra
         codes=codes.to_numpy(),
         points=_between_zero_and_one(numbers),
         texts=tuple(texts),
-        ends=(float(numbers[0]), float(numbers[-1])) if len(numbers) else (0.0, 0.0),
+        numbers=numbers,
         order=tuple(order),
     )
 

@@ -198,19 +198,13 @@ def _check_quotes(path: Path, source: bytes | None, separator: str) -> None:
 def _parse_csv(
     path: Path, source: bytes | None, separator: str, names: list[str], skip: tuple[int, int]
 ) -> pa.Table:
-    """Parse strictly: a line with more or fewer cells than the header is counted and refused.
+    """Parse strictly: a line with more or fewer cells than the header is an error.
 
     `skip` are the blank lines before the header, and the records of the header itself.
     """
-    ragged = []
-
-    def count_ragged(row: Any) -> str:
-        ragged.append(row.actual_columns)
-        return "skip"
-
     file = pa.BufferReader(source) if source is not None else str(path)
     try:
-        table = pa_csv.read_csv(
+        return pa_csv.read_csv(
             file,
             read_options=pa_csv.ReadOptions(
                 column_names=names, skip_rows=skip[0], skip_rows_after_names=skip[1]
@@ -220,7 +214,6 @@ def _parse_csv(
                 newlines_in_values=True,
                 # An empty line is a missing value when there is one column, and nothing otherwise.
                 ignore_empty_lines=len(names) > 1,
-                invalid_row_handler=count_ragged,
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types={name: pa.large_string() for name in names},
@@ -230,10 +223,21 @@ def _parse_csv(
         )
     except pa.ArrowInvalid as error:
         # Arrow's own text quotes the line, so only its kind is passed on.
-        if "utf8" in str(error).lower():
-            raise _wrong_encoding(path, "UTF-8") from None
-        raise _unreadable(path, "it is not a well-formed CSV file") from None
+        what = str(error)
+    if "utf8" in what.lower():
+        raise _wrong_encoding(path, "UTF-8")
+    ragged = _count_ragged(path, source, separator, len(names))
     if ragged:
-        message = f"Lines of {path} that do not have {len(names)} cells: {len(ragged)}."
+        message = f"Lines of {path} that do not have {len(names)} cells: {ragged}."
         raise DataError("data.ragged", message, "check separator and quotes, or mend these lines")
-    return table
+    raise _unreadable(path, "it is not a well-formed CSV file")
+
+
+def _count_ragged(path: Path, source: bytes | None, separator: str, width: int) -> int:
+    """Count the lines of another width; slow, but only run when the fast parser has given up."""
+    raw = path.open("rb") if source is None else io.BytesIO(source)
+    with io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as lines:
+        try:
+            return sum(len(record) not in (0, width) for record in csv.reader(lines, delimiter=separator))
+        except csv.Error:
+            return 0

@@ -1,0 +1,462 @@
+"""`shoal hierarchy`: make, look at and convert hierarchies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.console import Json, Quiet, names, print_json, reporting
+from shoal.errors import HierarchyError, OutputError, RecipeError
+
+if TYPE_CHECKING:
+    from shoal.hierarchy.picture import Branch
+    from shoal.hierarchy.suggest import Plan
+    from shoal.hierarchy.tree import Tree
+
+app = typer.Typer(
+    help="Make, look at, and convert hierarchies.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_ENDINGS = (".csv", ".toml", ".json")
+_BUILDER = "How the tree is built (at most one)"
+_LINE = 100  # of a list in TOML; a longer one gets a line for each value
+_INDENT = 4  # of Rich's trees
+
+
+@app.command()
+def build(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table: csv, tsv, parquet, arrow, feather.")],
+    column: Annotated[str, typer.Option("--column", help="The column whose values become the leaves.")],
+    intervals: Annotated[
+        str | None,
+        typer.Option(
+            "--intervals",
+            metavar="5,10,20",
+            help="Numbers: widths of nested intervals, narrow to wide.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = None,
+    prefix: Annotated[
+        int | None,
+        typer.Option(
+            "--prefix",
+            min=1,
+            help="Codes: characters masked from the right at each level.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = None,
+    dates: Annotated[
+        str | None,
+        typer.Option(
+            "--dates",
+            metavar="month,year",
+            help="Dates: week alone, or some of month, quarter, year, decade.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = None,
+    default: Annotated[
+        bool,
+        typer.Option(
+            "--default",
+            help="Numbers and dates: 1/16, 1/8, 1/4, 1/2 of the range. Texts: flat.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where the hierarchy goes: .csv (ARX), .toml or .json (nested)."),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option("--separator", help="One character between the cells of FILE; \\t is a tab.")
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option("--missing", metavar="NA,?", help="Texts that mean missing, besides the empty one."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Build a hierarchy from the values of one column of a table.
+
+    Without a builder flag, one is chosen by the kind of the column. Without -o, nothing is written.
+    Values and groups with fewer than 10 rows are never shown, only counted.
+
+    Example:  shoal hierarchy build people.csv --column zip --prefix 1 -o zip.csv
+    """
+    with reporting(as_json, quiet):
+        asked = _asked(intervals, prefix, dates, default)
+        if output is not None:
+            _check_target(output, file)
+        kind, values, rows, n_missing = _column(file, column, asked, separator, missing)
+        from shoal.hierarchy.picture import outline, shape
+        from shoal.hierarchy.suggest import grow, leaf_texts, suggest
+
+        plan = asked or suggest(kind, values)
+        tree = grow(plan, values, column)
+        rows_of = dict(zip(leaf_texts(values), rows, strict=True))
+        leaf_rows = [rows_of[leaf] for leaf in tree.leaf_labels]
+        if output is not None:
+            _write(tree, output, column)
+        if as_json:
+            print_json(_numbers(tree, output))
+        elif not quiet:
+            n_rows = sum(rows) + n_missing
+            print(f"column `{column}`: {kind}, {len(values):,} distinct values, "
+                  f"{n_missing:,} of {n_rows:,} rows missing")  # fmt: skip
+            print(f"hierarchy: {plan}\n")
+            has_telling_ends = _has_telling_ends(plan, values, rows)
+            _print_picture(outline(tree, rows=leaf_rows, hide_groups=has_telling_ends), "")
+            print(f"\n{shape(tree)}")
+            if has_telling_ends:
+                flag = "--dates" if kind == "date" else "--intervals"
+                _note("the ends of the intervals follow from the smallest and largest values, which few rows "
+                      f"hold, so they are not shown; {flag} gives round ends")  # fmt: skip
+            if output is not None:
+                print(f"written: {output}\n\n{_recipe_lines(column, kind, output)}")
+        if output is not None and not quiet:
+            _note("the file lists every value of the column, rare ones too: treat it like the data itself")
+
+
+@app.command()
+def show(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A hierarchy: .csv (ARX), .toml or .json (nested).")
+    ],
+    column: Annotated[
+        str | None, typer.Option("--column", help="The column it is for, to name it in titles and messages.")
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", min=1, max=50, help="Open every node down to this depth below the root."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a hierarchy file as a tree, long lists shortened, with its size and height.
+
+    Example:  shoal hierarchy show zip.csv --depth 2
+    """
+    with reporting(as_json, quiet):
+        from shoal.hierarchy.picture import is_cut, outline, shape
+
+        tree = _load(file, column)
+        if as_json:
+            print_json(_numbers(tree, None))
+        elif not quiet:
+            size = shape(tree)
+            root = outline(tree, depth)
+            _print_picture(root, f"hierarchy of column `{column}`" if column else "")
+            print(f"\n{size}")
+            print(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels)}")
+            if is_cut(root) and depth is None:
+                print("nodes are left closed to keep this short; --depth opens more")
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A hierarchy: .csv (ARX), .toml or .json.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Where it goes: .csv (ARX), .toml or .json.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert a hierarchy between ARX CSV and nested TOML or JSON, by the endings of the files.
+
+    Example:  shoal hierarchy convert zip.csv zip.toml
+    """
+    with reporting(as_json, quiet):
+        _check_target(output)
+        tree = _load(source)
+        _write(tree, output, source.name)
+        numbers = _numbers(tree, output)
+        if as_json:
+            print_json({key: numbers[key] for key in ("leaves", "nodes", "height", "output")})
+        elif not quiet:
+            from shoal.hierarchy.picture import shape
+
+            print(f"{shape(tree)}\nwritten: {output}")
+
+
+def _asked(intervals: str | None, prefix: int | None, dates: str | None, default: bool) -> Plan | None:
+    """Return what the builder flags ask for, or None where none is given."""
+    from shoal.hierarchy.suggest import Plan
+
+    given = {"--intervals": intervals, "--prefix": prefix, "--dates": dates, "--default": default or None}
+    flags = [flag for flag, value in given.items() if value is not None]
+    if len(flags) > 1:
+        message = f"{', '.join(flags[:-1])} and {flags[-1]} cannot be used together."
+        raise RecipeError("recipe.invalid", message, "a tree is built in one way: leave out all but one")
+    if intervals is not None:
+        return Plan("intervals", tuple(_number(text) for text in names(intervals)))
+    if prefix is not None:
+        return Plan("prefix", (prefix,))
+    if dates is not None:
+        return Plan("dates", tuple(names(dates)))
+    return Plan("default") if default else None
+
+
+def _number(text: str) -> int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    message = "--intervals takes numbers, separated by commas."
+    raise RecipeError("recipe.invalid", message, "for example --intervals 5,10,20")
+
+
+def _column(
+    file: Path, name: str, plan: Plan | None, separator: str | None, missing: str | None
+) -> tuple[str, list[Any], list[int], int]:
+    """Read one column: its kind, its distinct canonical values, the rows of each, the missing rows."""
+    from shoal.recipe import Column, Input, did_you_mean
+    from shoal.table.frames import series
+    from shoal.table.kinds import settle
+    from shoal.table.read import read
+
+    try:
+        given = Input(separator="\t" if separator == "\\t" else separator, missing=["", *names(missing)])
+    except ValueError:
+        message = "--separator takes one character that is no quote."
+        raise RecipeError("recipe.invalid", message, "for example --separator ';'") from None
+    table = read(file, given)
+    if name not in table.columns:
+        # The columns present are not listed: without a header line they are somebody's row.
+        message = f"The table has {table.width} columns, but no column `{name}`."
+        hint = did_you_mean(name, table.columns) or "column names are those of the table's header line"
+        raise RecipeError("recipe.unknown_column", message, hint)
+    # The flag says the kind, as the same words would in a recipe.
+    said: dict[str, Any] = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
+    kind, canonical = settle(series(table, name), Column(role="quasi", hierarchy=said or None))
+    n_missing = canonical.null_count()
+    if n_missing == len(canonical):
+        message = f"The hierarchy of column `{name}` cannot be built: all of its values are missing."
+        raise HierarchyError("hierarchy.build", message, "name a column that holds values")
+    counts = canonical.drop_nulls().alias("value").value_counts().sort("value")
+    return kind, counts["value"].to_list(), counts["count"].to_list(), n_missing
+
+
+def _has_telling_ends(plan: Plan, values: Sequence[Any], rows: Sequence[int]) -> bool:
+    """Say whether the intervals begin or end at a value that few rows hold.
+
+    The default ones are counted from the smallest value: even where its own label is not shown, it
+    follows from those of its neighbours. The largest is an end where not all numbers are integers.
+    """
+    from shoal.hierarchy.picture import RARE
+
+    if plan.builder != "default" or isinstance(values[0], str):
+        return False
+    is_whole = not any(isinstance(value, float) for value in values)
+    return rows[0] < RARE or (rows[-1] < RARE and not is_whole)
+
+
+def _load(path: Path, column: str | None = None) -> Tree:
+    """Read a hierarchy file; without a column, messages name the file."""
+    from shoal.hierarchy import load
+
+    try:
+        with open(path, "rb"):
+            pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no file can have that name"
+        message = f"The hierarchy {path} cannot be opened: {reason}."
+        raise HierarchyError("hierarchy.unreadable", message, "check the path") from None
+    return load(path, column or path.name)
+
+
+def _check_target(path: Path, source: Path | None = None) -> None:
+    """Refuse a place that cannot be right, before any work is done."""
+    if path.suffix.lower() not in _ENDINGS:
+        message = f"The output {path} has an ending that hierarchies are not written in."
+        raise OutputError("output.unwritable", message, f"endings: {', '.join(_ENDINGS)}")
+    try:
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+        is_source = source is not None and path.exists() and os.path.samefile(path, source)
+    except (OSError, ValueError):
+        return  # whoever opens it has the better message
+    if is_folder:
+        raise OutputError("output.unwritable", f"The output {path} is a folder.", "name a file")
+    if not has_folder:
+        message = f"The folder {path.parent} of the output does not exist."
+        raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
+    if is_source:
+        message = f"The output {path} is the table itself, which would be lost."
+        raise OutputError("output.unwritable", message, "name another file")
+
+
+def _write(tree: Tree, path: Path, column: str) -> None:
+    """Write a tree in the layout of the file's ending, and move it into place once it reads back the same."""
+    from shoal.hierarchy import write_arx
+    from shoal.table.write import move_into_place, temporary, unwritable, write_text
+
+    ending = path.suffix.lower()
+    try:
+        with temporary(path) as draft:
+            if ending == ".csv":
+                write_arx(tree, draft)
+            else:
+                write_text(_toml(tree) if ending == ".toml" else _json(tree), draft)
+            if not _reads_back(draft, tree, column):
+                raise _lossy(tree, ending, column)
+            move_into_place(draft, path)
+    except UnicodeEncodeError:  # half a character, as only JSON can spell it
+        raise _lossy(tree, ending, column) from None
+    except ValueError as error:  # a name that no file can have
+        if isinstance(error, HierarchyError | OutputError):
+            raise
+        raise unwritable(path, error) from None
+    except RecursionError:
+        raise _lossy(tree, ending, column) from None
+
+
+def _reads_back(path: Path, tree: Tree, column: str) -> bool:
+    from shoal.hierarchy import load
+
+    try:
+        return load(path, column) == tree
+    except HierarchyError:
+        return False
+
+
+def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError:
+    if tree.labels[0] in tree.labels[1:]:
+        return HierarchyError(
+            "hierarchy.duplicate",
+            f"Column `{column}` holds a value that is spelled like the root of the tree.",
+            f"the root is {tree.labels[0]}; count such cells as missing (--missing), or change them",
+        )
+    return OutputError(
+        "output.unwritable",
+        f"The hierarchy of `{column}` would not be the same when read back from a {ending} file.",
+        "a deep tree fits .csv only; values with control characters at their ends fit no file",
+    )
+
+
+def _json(tree: Tree) -> str:
+    """Write nested tables; a node with leaves only is a list of them."""
+    from shoal.hierarchy.picture import children_of
+
+    tables: list[dict[str, Any]] = [{} for _ in tree.labels]
+    children = children_of(tree)
+    root: dict[str, Any] = {}
+    for node, above in enumerate(tree.parent.tolist()):
+        parent = root if above < 0 else tables[above]
+        leaves = [tree.labels[child] for child in children[node]] if tree.height[node] == 1 else None
+        parent[tree.labels[node]] = tables[node] if leaves is None else leaves
+    return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
+
+
+def _toml(tree: Tree) -> str:
+    """Write one line for each node with leaves only, and for each leaf that has other siblings.
+
+    Dotted keys keep the order of siblings; tables with headers would come after all plain keys.
+    """
+    from shoal.hierarchy.picture import children_of
+
+    lines = []
+    children = children_of(tree)
+    for node, above in enumerate(tree.parent.tolist()):
+        if tree.height[node] == 1:
+            leaves = [_quoted(tree.labels[child]) for child in children[node]]
+            listed = f"[{', '.join(leaves)}]"
+            if len(listed) > _LINE:
+                listed = "\n    ".join(["[", *(f"{leaf}," for leaf in leaves)]) + "\n]"
+            lines.append(f"{_toml_key(tree, node)} = {listed}")
+        elif tree.height[node] == 0 and (above < 0 or tree.height[above] > 1):
+            lines.append(f"{_toml_key(tree, node)} = {{}}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_key(tree: Tree, node: int) -> str:
+    path = []
+    while node >= 0:
+        path.append(_quoted(tree.labels[node]))
+        node = int(tree.parent[node])
+    return ".".join(reversed(path))
+
+
+def _quoted(text: str) -> str:
+    """Write a text in quotes as TOML wants it: like JSON, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _recipe_lines(column: str, kind: str, output: Path) -> str:
+    """Say how a recipe uses the file; the kind matters, as a file alone makes a column categorical."""
+    key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _quoted(column)
+    lines = ("in a recipe:", f"[columns.{key}]", 'role = "quasi"', f"kind = {_quoted(kind)}",
+             f"hierarchy = {_quoted(str(output))}")  # fmt: skip
+    return "\n  ".join(lines)
+
+
+def _numbers(tree: Tree, output: Path | None) -> dict[str, Any]:
+    from shoal.hierarchy.picture import shape
+
+    size = shape(tree)
+    return {
+        "leaves": size.leaves,
+        "nodes": size.nodes,
+        "height": size.height,
+        "even": size.even,
+        "levels": size.levels,
+        "output": None if output is None else str(output),
+    }
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _print_picture(root: Branch, title: str) -> None:
+    """Draw an outline, wide enough for its depth."""
+    from rich.console import Console
+    from rich.tree import Tree as Drawing
+
+    console = Console(highlight=False)
+    dots = "…" if console.encoding.startswith("utf") else "..."
+    depth = 0
+    level = [root]
+    while level:
+        depth += 1
+        level = [child for one in level for child in one.children]
+    console.width = max(console.width, _INDENT * depth + 60)
+
+    def drawn(one: Branch, at: int) -> Any:
+        return _line(one, console.width - _INDENT * at, console.encoding, dots)
+
+    picture = Drawing(drawn(root, 0))
+    stack = [(root, picture, 1)]
+    while stack:
+        one, drawing, at = stack.pop()
+        stack += [(child, drawing.add(drawn(child, at)), at + 1) for child in one.children]
+        if one.n_more:
+            drawing.add(f"{dots} {one.n_more:,} more", style="dim")
+        if one.n_rarer:
+            drawing.add(f"{dots} {one.n_rarer:,} rarer value{'' if one.n_rarer == 1 else 's'}", style="dim")
+    if title:
+        print(title)
+    console.print(picture)
+
+
+def _line(one: Branch, width: int, encoding: str, dots: str) -> Any:
+    """Write a node with the number of leaves below it, in characters that the terminal can show."""
+    from rich.text import Text
+
+    from shoal.hierarchy.picture import counted
+
+    if one.label is None:
+        label = f"[{dots}, {dots}]"
+    else:
+        label = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in one.label) or '""'
+    count = "" if one.is_leaf else f" ({counted(one.n_leaves)})"
+    text = Text(label.encode(encoding, "backslashreplace").decode(encoding), no_wrap=True)
+    text.truncate(width - len(count), overflow="ellipsis" if dots == "…" else "crop")
+    return text.append(count, style="dim")

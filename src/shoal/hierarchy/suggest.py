@@ -1,0 +1,95 @@
+"""Choose how to build a hierarchy for the values of a column, and build it."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shoal.hierarchy import build
+from shoal.hierarchy.tree import Tree
+
+# Letters and digits, with the signs that codes are written with, and at least one digit.
+_CODE = re.compile(r"(?=.*\d)[^\W_]+(?:[.\-/ ]?[^\W_]+)*")
+_LAST_DAY = datetime.date.max.toordinal()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a tree is built: the builder, its levels where it takes some, and why it was chosen."""
+
+    builder: Literal["flat", "default", "intervals", "prefix", "dates"]
+    levels: tuple[Any, ...] = ()
+    reason: str = ""
+
+    def __str__(self) -> str:
+        listed = ", ".join(map(str, self.levels))
+        text = {
+            "flat": "flat, all values directly under the root",
+            "default": "intervals of 1/16, 1/8, 1/4 and 1/2 of the range",
+            "intervals": f"intervals of {listed}",
+            "prefix": f"prefix, {listed} more of the last characters masked at each level",
+            "dates": f"dates by {listed}",
+        }[self.builder]
+        return f"{text} (chosen: {self.reason})" if self.reason else text
+
+
+def suggest(kind: str, values: Sequence[Any]) -> Plan:
+    """Choose a builder for the distinct values of a column.
+
+    Examples
+    --------
+    >>> [suggest("categorical", values).builder for values in (["I20", "J45"], ["yes", "not"])]
+    ['prefix', 'flat']
+    """
+    if kind == "numeric":
+        return Plan("default", reason="the column is numeric")
+    if kind == "date":
+        return Plan("dates", ("month", "year"), "the column holds dates")
+    if _are_codes(values):
+        return Plan("prefix", (1,), "the values look like codes of one length")
+    return Plan("flat", reason="nothing is known about the texts; group them by hand in the file")
+
+
+def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
+    """Build the tree of a plan over distinct canonical values: numbers, dates or texts.
+
+    Raises
+    ------
+    HierarchyError
+        What the builder refuses.
+    """
+    if plan.builder == "intervals":
+        return build.intervals(values, plan.levels, column)
+    if plan.builder == "dates":
+        return build.dates(values, plan.levels, column)
+    if plan.builder == "prefix":
+        return build.prefix(leaf_texts(values), plan.levels[0], column)
+    if plan.builder == "default" and values and isinstance(values[0], datetime.date):
+        return build.default_intervals([day.toordinal() for day in values], column, text=_day_text)
+    if plan.builder == "default" and values and not isinstance(values[0], str):
+        return build.default_intervals(values, column)
+    return build.flat(leaf_texts(values), column)
+
+
+def leaf_texts(values: Sequence[Any]) -> list[str]:
+    """Return the texts that canonical values have as leaves."""
+    return [build.number_text(value) if isinstance(value, (int, float)) else str(value) for value in values]
+
+
+def _are_codes(values: Sequence[str]) -> bool:
+    """Say whether texts are codes: several, of one length, each with a digit."""
+    lengths = {len(value) for value in values}
+    return (
+        len(values) > 1
+        and len(lengths) == 1
+        and lengths.pop() > 1
+        and all(_CODE.fullmatch(value) for value in values)
+    )
+
+
+def _day_text(day: build.Number) -> str:
+    # An interval may end after the last day that a calendar has.
+    return datetime.date.fromordinal(min(int(day), _LAST_DAY)).isoformat()

@@ -1,0 +1,134 @@
+"""The ends of a class's range: its own extremes, or grid points outside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import polars as pl
+
+from shoal.hierarchy.build import number_text
+from shoal.table import forms
+from shoal.table.columns import IntArray, RangeColumn
+
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """One possible end of a range for each value of a column, as texts and as numbers."""
+
+    texts: list[str]
+    numbers: list[Fraction]
+
+
+def tight_ends(column: RangeColumn) -> tuple[Ends, Ends]:
+    """Return each value as the low and the high end of a range."""
+    ends = Ends(list(column.texts), [_exact(number) for number in column.numbers.tolist()])
+    return ends, ends
+
+
+def snapped_ends(column: RangeColumn, grid: float) -> tuple[Ends, Ends]:
+    """Return the grid points at or below, and above, each value.
+
+    The grid is aligned at 0 and does not depend on the data. A range never is a single point: a
+    value on the grid gets the next point above it as its high end.
+    """
+    step = _step(column, grid)
+    last = len(column.order) - 1
+    low, high = [], []
+    for number in map(_exact, column.numbers.tolist()):
+        below = number // step * step
+        above = -(-number // step) * step
+        if column.kind == "ordinal":  # there is nothing beyond the last value
+            above = min(Fraction(last), above if above > below else below + step)
+            below = below if above > below else max(Fraction(0), below - step)
+        low.append(Fraction(below))
+        high.append(Fraction(above))
+    return _ends(column, low), _ends(column, high)
+
+
+def _step(column: RangeColumn, grid: float) -> Fraction:
+    """Return the grid's step; days and positions go by whole steps."""
+    step = Fraction(repr(grid))
+    return step if column.kind == "numeric" else Fraction(ceil(step))
+
+
+def _exact(number: float) -> Fraction:
+    """Return the number as its shortest decimal text says, so that 0.3 lies on a grid of 0.1."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def _ends(column: RangeColumn, numbers: list[Fraction]) -> Ends:
+    return Ends([_text(column, number) for number in numbers], numbers)
+
+
+def _text(column: RangeColumn, number: Fraction) -> str:
+    if column.kind == "ordinal":
+        return column.order[int(number)]
+    if column.kind == "date":
+        return (_EPOCH + timedelta(days=int(number))).isoformat()
+    return number_text(int(number) if number.denominator == 1 else float(number))
+
+
+def as_text(column: RangeColumn, low: IntArray, high: IntArray, grid: float | None) -> pl.Series:
+    """Write each class's range as one text."""
+    lows, highs = tight_ends(column) if grid is None else snapped_ends(column, grid)
+
+    def write(first: int, second: int) -> str | None:
+        if first == column.missing:
+            return None
+        if second == column.missing:
+            return forms.LOST
+        if grid is None and first == second:
+            return forms.value_text(lows.texts[first])
+        high_text = highs.texts[second]
+        if lows.texts[first] == high_text and column.kind != "ordinal":  # both on one grid point
+            high_text = _text(column, highs.numbers[second] + _step(column, grid or 0.0))
+        return forms.range_text(lows.texts[first], high_text)
+
+    return each_pair(low, high, write)
+
+
+def as_columns(
+    column: RangeColumn, low: IntArray, high: IntArray, grid: float | None
+) -> dict[str, pl.Series]:
+    """Write each class's range as two typed columns; both are null where it is lost or missing."""
+    text = as_text(column, low, high, grid)
+    pairs = {found: _pair(found) for found in text.unique().to_list()}
+    columns = {}
+    for at, end in enumerate(("low", "high")):
+        ends = text.replace_strict(list(pairs), [pair[at] for pair in pairs.values()], return_dtype=pl.String)
+        columns[f"{column.name}_{end}"] = _typed(column, ends)
+    return columns
+
+
+def _pair(text: str | None) -> tuple[str | None, str | None]:
+    value = forms.parse(text)
+    if isinstance(value, forms.Range):
+        return value.low, value.high
+    if isinstance(value, forms.Value):
+        return value.text, value.text
+    return None, None
+
+
+def _typed(column: RangeColumn, ends: pl.Series) -> pl.Series:
+    if column.kind == "date":
+        return ends.str.to_date("%Y-%m-%d")
+    if column.kind == "ordinal":
+        return ends
+    numbers = ends.cast(pl.Float64)
+    whole = ends.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == ends.null_count() else numbers
+
+
+def each_pair(first: IntArray, second: IntArray, write: Callable[[int, int], str | None]) -> pl.Series:
+    """Write each distinct pair of codes once and spread the texts over the classes."""
+    keys = first.astype(np.int64) << 32 | second
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    texts = [write(int(key >> 32), int(key & 0xFFFFFFFF)) for key in distinct]
+    return pl.Series(texts, dtype=pl.String).gather(inverse)

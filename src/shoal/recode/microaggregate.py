@@ -1,0 +1,89 @@
+"""Publish one typical value for each class: mean or median of numbers, mode of everything else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, log10
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.table import forms
+from shoal.table.columns import IntArray, QuasiColumn, RangeColumn
+
+
+def microaggregate(
+    column: QuasiColumn, labels: IntArray, n_classes: int, aggregate: Literal["mean", "median"]
+) -> pl.Series:
+    """Return the value of each class in one column.
+
+    Missing values take no part in means and medians; a class that has nothing else is published
+    as missing. For a mode, missing is a value like any other. Ties go to the lowest value.
+    """
+    inside = labels >= 0
+    if isinstance(column, RangeColumn) and column.kind == "numeric":
+        inside &= column.codes != column.missing
+        return _typical_numbers(column, column.codes[inside], labels[inside], n_classes, aggregate)
+    return _modes(column, column.codes[inside], labels[inside], n_classes)
+
+
+def _typical_numbers(
+    column: RangeColumn, codes: IntArray, labels: IntArray, n_classes: int, aggregate: str
+) -> pl.Series:
+    frame = pl.DataFrame({"class": labels, "value": column.numbers[codes].astype(np.float64)})
+    value = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
+    found = frame.group_by("class").agg(value)
+    typical = np.full(n_classes, np.nan)
+    typical[found["class"].to_numpy()] = found["value"].to_numpy()
+    return _rounded(typical, rounding_step(column.numbers))
+
+
+def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Fraction:
+    """Return how coarsely typical values are rounded.
+
+    Never finer than the data itself, and never finer than about a thousandth of its range: a mean
+    at full precision would publish the sum over the class, and with it, to somebody who knows the
+    others, the last member's exact value.
+    """
+    if len(numbers) < 2:
+        return Fraction(1)
+    decimals = 0
+    if numbers.dtype.kind == "f":
+        texts = [repr(number) for number in numbers.tolist()]
+        decimals = max(_decimals(text) for text in texts)
+    span = float(numbers[-1]) - float(numbers[0])
+    return max(Fraction(1, 10) ** decimals, Fraction(10) ** floor(log10(span / 1000)))
+
+
+def _decimals(text: str) -> int:
+    mantissa, _, exponent = text.partition("e")
+    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
+
+
+def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:
+    """Round to multiples of the step; whole numbers when the step is one."""
+    present = ~np.isnan(values)
+    steps = np.rint(np.where(present, values, 0.0) / float(step))
+    if step >= 1:
+        whole = pl.Series(steps.astype(np.int64) * int(step))
+        return whole.set(pl.Series(~present), None)
+    # Dividing by 10^n gives the nearest float to the decimal, multiplying by 10^-n does not.
+    decimal = pl.Series(steps / float(1 / step))
+    return decimal.set(pl.Series(~present), None)
+
+
+def _modes(column: QuasiColumn, codes: IntArray, labels: IntArray, n_classes: int) -> pl.Series:
+    """Return the most frequent value of each class, the lowest of equals."""
+    pairs, counts = np.unique(labels.astype(np.int64) << 32 | codes, return_counts=True)
+    order = np.lexsort((pairs, -counts, pairs >> 32))
+    first = np.unique((pairs >> 32)[order], return_index=True)[1]
+    modes = (pairs & 0xFFFFFFFF)[order][first]
+    texts = column.texts if isinstance(column, RangeColumn) else column.tree.leaf_labels
+    distinct = np.unique(modes)
+    written = [None if code == column.missing else forms.value_text(texts[code]) for code in distinct]
+    series = pl.Series(written, dtype=pl.String).gather(np.searchsorted(distinct, modes))
+    if isinstance(column, RangeColumn) and column.kind == "date":
+        return series.str.to_date("%Y-%m-%d")
+    return series
