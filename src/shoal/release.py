@@ -93,7 +93,9 @@ class Release:
         check_target(target)
         with temporary(target) as release_file, temporary(manifest_path(target)) as manifest_file:
             with stage(self.timings, "write", progress):
-                write_table(self.frame, release_file)
+                typed = release_file.suffix.lower() not in {".csv", ".tsv"}
+                frame = self._typed_frame() if typed else self.frame
+                write_table(frame, release_file, spreadsheet_safe=self.recipe.output.spreadsheet_safe)
             with stage(self.timings, "verify", progress):
                 self.accept(verify(release_file, self.recipe, rows=self.released, manifest=False))
             manifest = self.manifest(sha256(release_file))
@@ -102,6 +104,14 @@ class Release:
                 move_into_place(release_file, target)
                 move_into_place(manifest_file, manifest_path(target))
         return target
+
+    def _typed_frame(self) -> pl.DataFrame:
+        """Give whole numbers and dates that were read as texts their types, where nothing changes by it."""
+        others = self.recipe.named("sensitive", "keep")
+        columns = {name: frames.series(self.frame, name) for name in self.frame.columns}
+        return pl.DataFrame(
+            {name: _typed(values) if name in others else values for name, values in columns.items()}
+        )
 
     def accept(self, verdict: Verdict) -> None:
         """Raise unless the verifier found every promise kept and counted what was claimed."""
@@ -157,6 +167,17 @@ class Release:
             f"Release({self.released} rows in {self.classes} classes, {self.suppressed} suppressed; "
             f"{held}; method {self.method}, GCP {self.loss_tight.gcp:.3g})"
         )
+
+
+def _typed(values: pl.Series) -> pl.Series:
+    """Return a text column as numbers or dates if every text is the canonical one; else as it is."""
+    if values.dtype != pl.String:
+        return values
+    candidates = [values.cast(pl.Int64, strict=False), values.str.to_date("%Y-%m-%d", strict=False)]
+    for typed in candidates:
+        if typed.null_count() == values.null_count() and (typed.cast(pl.String) == values).all():
+            return typed
+    return values
 
 
 def _shareable(recipe: Recipe) -> dict[str, Any]:

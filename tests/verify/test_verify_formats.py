@@ -146,6 +146,16 @@ def test_damaged_files_are_refused(tmp_path: Path, ending: str, damage: str) -> 
     assert [p.code for p in verdict.problems] == ["verify.unreadable"]
 
 
+@pytest.mark.parametrize("ending", [".arrow", ".feather"])
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path, ending: str) -> None:
+    offsets = pa.array([0, 1, 2, 3, 4, 5, 6], pa.int32()).buffers()[1]
+    broken = pa.StringArray.from_buffers(6, offsets, pa.py_buffer(b"\xff" * 6))
+
+    verdict = both(tmp_path, TABLE.set_column(2, "job", broken), ending)
+
+    assert [p.code for p in verdict.problems] == ["verify.unreadable"]
+
+
 @pytest.mark.parametrize(("told", "codes"), [(6, []), (5, ["verify.rows"])])
 def test_the_makers_row_count_holds_for_tables_too(told: int, codes: list[str]) -> None:
     assert [p.code for p in verify_table(TABLE, RECIPE, rows=told).problems] == codes

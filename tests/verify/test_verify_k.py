@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
-from shoal.verify import Goal, Verdict, verify
+from shoal.verify import Goal, Problem, Verdict, verify
+from shoal.verify.verdict import conclude
 
 AGE_SEX = Recipe.from_roles(quasi=["age", "sex"], sensitive=["disease"], k=3)
 HELD = [("[20, 30]", "f", "flu")] * 3 + [("[31, 40]", "*", "cold")] * 4
@@ -143,6 +145,14 @@ def test_a_goal_that_cannot_be_measured_is_not_passed_over(tmp_path: Path) -> No
         verify(path, AGE_SEX.model_copy(update={"privacy": privacy}))
 
     assert caught.value.code == "recipe.not_available"
+
+
+@pytest.mark.parametrize(("met", "problems"), [(False, ()), (True, (Problem("verify.rows", "x"),))])
+def test_one_thing_wrong_is_enough(met: bool, problems: tuple[Problem, ...]) -> None:
+    goal = Goal("k-anonymity", None, 3, 3, met)
+
+    assert not conclude(3, 1, 3, [goal], problems).holds
+    assert conclude(3, 1, 3, [replace(goal, holds=True)], ()).holds
 
 
 # Few letters, so that rows coincide; the rest is what breaks readers of CSV. A bare carriage

@@ -31,6 +31,7 @@ _ENDINGS = (".csv", ".toml", ".json")
 _BUILDER = "How the tree is built (at most one)"
 _LINE = 100  # of a list in TOML; a longer one gets a line for each value
 _INDENT = 4  # of Rich's trees
+_DEPTHS = 20  # of which `show` lists the number of nodes
 
 
 @app.command()
@@ -157,7 +158,8 @@ def show(
             root = outline(tree, depth)
             _print_picture(root, f"hierarchy of column `{column}`" if column else "")
             print(f"\n{size}")
-            print(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels)}")
+            more = f", and {len(size.levels) - _DEPTHS:,} depths more" if len(size.levels) > _DEPTHS else ""
+            print(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels[:_DEPTHS])}{more}")
             if is_cut(root) and depth is None:
                 print("nodes are left closed to keep this short; --depth opens more")
 
@@ -266,9 +268,8 @@ def _load(path: Path, column: str | None = None) -> Tree:
     try:
         with open(path, "rb"):
             pass
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no file can have that name"
-        message = f"The hierarchy {path} cannot be opened: {reason}."
+    except OSError as error:
+        message = f"The hierarchy {path} cannot be opened: {error.strerror}."
         raise HierarchyError("hierarchy.unreadable", message, "check the path") from None
     return load(path, column or path.name)
 
@@ -281,8 +282,8 @@ def _check_target(path: Path, source: Path | None = None) -> None:
     try:
         is_folder, has_folder = path.is_dir(), path.parent.is_dir()
         is_source = source is not None and path.exists() and os.path.samefile(path, source)
-    except (OSError, ValueError):
-        return  # whoever opens it has the better message
+    except OSError:
+        return  # whoever opens the files says what is wrong with them
     if is_folder:
         raise OutputError("output.unwritable", f"The output {path} is a folder.", "name a file")
     if not has_folder:
@@ -296,10 +297,11 @@ def _check_target(path: Path, source: Path | None = None) -> None:
 def _write(tree: Tree, path: Path, column: str) -> None:
     """Write a tree in the layout of the file's ending, and move it into place once it reads back the same."""
     from shoal.hierarchy import write_arx
-    from shoal.table.write import move_into_place, temporary, unwritable, write_text
+    from shoal.table.write import move_into_place, temporary, write_text
 
     ending = path.suffix.lower()
     try:
+        "".join(tree.labels).encode()
         with temporary(path) as draft:
             if ending == ".csv":
                 write_arx(tree, draft)
@@ -308,13 +310,7 @@ def _write(tree: Tree, path: Path, column: str) -> None:
             if not _reads_back(draft, tree, column):
                 raise _lossy(tree, ending, column)
             move_into_place(draft, path)
-    except UnicodeEncodeError:  # half a character, as only JSON can spell it
-        raise _lossy(tree, ending, column) from None
-    except ValueError as error:  # a name that no file can have
-        if isinstance(error, HierarchyError | OutputError):
-            raise
-        raise unwritable(path, error) from None
-    except RecursionError:
+    except (UnicodeEncodeError, RecursionError):  # half a character, as JSON can spell it, or a deep tree
         raise _lossy(tree, ending, column) from None
 
 
@@ -337,7 +333,8 @@ def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError
     return OutputError(
         "output.unwritable",
         f"The hierarchy of `{column}` would not be the same when read back from a {ending} file.",
-        "a deep tree fits .csv only; values with control characters at their ends fit no file",
+        "a very deep tree fits .csv only; values that are no proper text, or end in control characters, "
+        "fit no file",
     )
 
 

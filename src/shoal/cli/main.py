@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, demo, methods, verify
+from shoal.cli import anonymize, demo, hierarchy, measure, methods, verify
 
 app = typer.Typer(
     name="shoal",
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
+app.command("measure")(measure.measure)
+app.add_typer(hierarchy.app, name="hierarchy")
 app.command("methods")(methods.methods)
 
 

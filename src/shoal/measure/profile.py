@@ -9,9 +9,10 @@ are round numbers and the outer cells are open, so that no label tells the lowes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 import numpy as np
@@ -20,7 +21,7 @@ import polars as pl
 
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
-from shoal.table.forms import Lost, Range, Set, Value, parse
+from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
 
 SMALLEST = 10
@@ -28,6 +29,8 @@ MOST_CELLS = 20
 ALL, OTHER, MISSING = "all values", "(other)", "(missing)"
 
 _EPOCH = date(1970, 1, 1)
+_LONG = 1e12  # larger numbers are written with an exponent
+_AFTER_ALL = np.iinfo(np.int64).max  # stands for missing values, which are shown after all others
 _MONTHS = (1, 3, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)  # a month to a thousand years
 
 Floats = npt.NDArray[np.float64]
@@ -60,8 +63,9 @@ class ColumnProfile:
     ----------
     name, kind : str
     weight : float
-    share_lost : float
-        Information lost in this column, 0 to 1; a suppressed row has lost everything.
+    share_lost : float or None
+        Information lost in this column, 0 to 1; a suppressed row has lost everything. None where it
+        is not defined.
     cells : tuple of Cell
         All released rows; none where the table has fewer than `SMALLEST`.
     """
@@ -69,7 +73,7 @@ class ColumnProfile:
     name: str
     kind: str
     weight: float
-    share_lost: float
+    share_lost: float | None
     cells: tuple[Cell, ...]
 
 
@@ -112,8 +116,8 @@ def profile(
     table: pl.DataFrame,
     encoded: Encoded,
     labels: IntArray,
-    texts: pl.DataFrame,
-    costs: Floats,
+    classes: pl.DataFrame,
+    costs: Floats | None,
     recipe: Recipe,
 ) -> Profile:
     """Describe a release beside the raw table, without a word about fewer than ten rows.
@@ -126,18 +130,17 @@ def profile(
         Its quasi columns.
     labels : ndarray of shape (n_rows,), int32
         Published class of each encoded row, -1 for a suppressed one.
-    texts : polars.DataFrame
-        Published values: a row for each class, a text column for each quasi column.
-    costs : ndarray of shape (n_classes, n_columns), float64
-        What each class loses in each column, as `published_costs` gives it.
+    classes : polars.DataFrame
+        Published values: a row for each class, a column for each quasi column, or two of bounds.
+    costs : ndarray of shape (n_classes, n_columns), float64, or None
+        What each class loses in each column, as `published_costs` gives it; None where that is not
+        defined.
     """
     inside = labels >= 0
-    sizes = np.bincount(labels[inside], minlength=texts.height)
-    lost = (sizes @ costs + (encoded.n_rows - sizes.sum())) / max(1, encoded.n_rows)
+    sizes = np.bincount(labels[inside], minlength=classes.height)
+    lost = [None] * len(encoded.columns) if costs is None else _shares_lost(encoded, sizes, costs)
     columns = tuple(
-        ColumnProfile(
-            column.name, column.kind, column.weight, float(share), _cells(column, inside, sizes, texts)
-        )
+        ColumnProfile(column.name, column.kind, column.weight, share, _cells(column, inside, sizes, classes))
         for column, share in zip(encoded.columns, lost, strict=True)
     )
     released = encoded.order[inside]
@@ -148,6 +151,12 @@ def profile(
     counts = np.unique(sizes[sizes > 0], return_counts=True)
     class_sizes = tuple((int(size), int(count)) for size, count in zip(*counts, strict=True))
     return Profile(columns, sensitive, class_sizes)
+
+
+def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:
+    suppressed = encoded.n_rows - sizes.sum()
+    shares: list[float] = ((sizes @ costs + suppressed) / encoded.n_rows).tolist()
+    return shares
 
 
 def _sensitive(name: str, values: pl.Series, labels: IntArray) -> SensitiveProfile:
@@ -177,49 +186,74 @@ class _Grouping:
 
 
 def _cells(
-    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: Ints, texts: pl.DataFrame
+    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: Ints, classes: pl.DataFrame
 ) -> tuple[Cell, ...]:
     """Count the cells of one column before and after."""
-    counts = np.bincount(column.codes[inside], minlength=_n_atoms(column) + 1)
+    n_atoms = len(column.points) if isinstance(column, RangeColumn) else column.tree.n_leaves
+    counts = np.bincount(column.codes[inside], minlength=n_atoms + 1)
     if counts.sum() < SMALLEST:
         return ()
-    published = (
-        pl.DataFrame({"text": series(texts, column.name), "rows": sizes})
-        .group_by("text", maintain_order=True)  # in a fixed order, sums of floats are the same each time
-        .agg(pl.col("rows").sum())
-    )
-    rows = published["rows"].to_numpy().astype(np.float64)
+    texts, rows = _published_rows(column, classes, sizes)
+    values = [parse(text) for text in texts]
     if isinstance(column, RangeColumn):
-        grouping = _line_grouping(column, _numbers(column), counts)
-        after = _range_mass(column, grouping, published["text"].to_list(), rows)
+        grouping = _line_grouping(column, column.numbers.astype(np.float64), counts)
+        after = _range_mass(column, grouping, values, rows)
     else:
         grouping = _tree_grouping(column, counts)
-        mass = _leaf_mass(column, published["text"].to_list(), rows, counts > 0)
-        after = np.bincount(grouping.cell_of, mass, minlength=len(grouping.labels))
-    before = np.bincount(grouping.cell_of, counts, minlength=len(grouping.labels)).astype(int)
+        mass = _leaf_mass(column, texts, values, rows, counts > 0)
+        after = np.bincount(grouping.cell_of, mass).astype(np.float64)
+    before = np.bincount(grouping.cell_of, counts).astype(np.int64)
     cells = zip(grouping.labels, before.tolist(), after.tolist(), strict=True)
     return tuple(Cell(label, n, mass) for label, n, mass in cells)
 
 
-def _n_atoms(column: QuasiColumn) -> int:
-    return len(column.points) if isinstance(column, RangeColumn) else column.tree.n_leaves
+def _published_rows(
+    column: QuasiColumn, classes: pl.DataFrame, sizes: Ints
+) -> tuple[list[str | None], Floats]:
+    """Return the different published texts of a column, and how many rows have each."""
+    if column.name in classes.columns:
+        text = series(classes, column.name).cast(pl.String)
+    else:  # bounds are two columns; both are null where everything is lost
+        low, high = (classes[f"{column.name}_{end}"].cast(pl.String).to_list() for end in ("low", "high"))
+        pairs = zip(low, high, strict=True)
+        text = pl.Series([LOST if a is None or b is None else range_text(a, b) for a, b in pairs])
+    found = (
+        pl.DataFrame({"text": text, "rows": sizes})
+        .group_by("text", maintain_order=True)  # in a fixed order, sums of floats are the same each time
+        .agg(pl.col("rows").sum())
+    )
+    return found["text"].to_list(), found["rows"].to_numpy().astype(np.float64)
 
 
 # --- Values on a line: numbers, dates, ordered texts ---
 
 
-def _numbers(column: RangeColumn) -> Floats:
-    """Return each distinct value as a number: a day's number, a position in the order."""
-    if column.kind == "ordinal":
-        position = {text: place for place, text in enumerate(column.order)}
-        return np.array([position[text] for text in column.texts], dtype=np.float64)
-    return _parsed(pl.Series(column.texts, dtype=pl.String), column.kind)
+@dataclass(frozen=True)
+class _Scale:
+    """Edges on a line, and the words for what lies between them.
 
+    An edge lies between the lowest and the highest value; `starts` and `stops` are the texts of the
+    first value after it and of the last one before it. `first` and `last` name the open cells at
+    the ends, `alone` the two cells of a scale of one edge, beside which may lie the lowest or highest
+    value itself. No label is one of these two.
+    """
 
-def _parsed(texts: pl.Series, kind: str) -> Floats:
-    if kind == "date":
-        texts = texts.str.to_date("%Y-%m-%d").cast(pl.Int32)
-    return texts.cast(pl.Float64).to_numpy()
+    edges: Floats
+    starts: Sequence[str]
+    stops: Sequence[str]
+    first: Sequence[str]
+    last: Sequence[str]
+    alone: Sequence[tuple[str, str]] = ()
+
+    def labels(self, kept: Sequence[int]) -> list[str]:
+        """Name the cells between the edges that are kept."""
+        if not kept:
+            return [ALL]
+        if len(kept) == 1 and self.alone:
+            return list(self.alone[kept[0]])
+        ends = [(self.starts[low], self.stops[high]) for low, high in pairwise(kept)]
+        inner = [start if start == stop else f"{start} to {stop}" for start, stop in ends]
+        return [self.first[kept[0]], *inner, self.last[kept[-1]]]
 
 
 def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
@@ -227,193 +261,132 @@ def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Group
 
     `numbers` has the number of each atom; nan for one that no row has.
     """
-    present = np.flatnonzero(counts[:-1])
-    if isinstance(column, TreeColumn) and column.has_missing:
-        present = present[present != column.missing]
+    present = np.flatnonzero(counts)
+    present = present[present != column.missing]
     n_missing = int(counts.sum() - counts[present].sum())
     by_size = present[np.argsort(numbers[present], kind="stable")]
     scale = _scale(column, numbers[by_size], counts[by_size])
-    in_bin = np.bincount(np.searchsorted(scale.edges, numbers[by_size], side="right"), counts[by_size])
-    kept = _merged_edges(in_bin, len(scale.edges))
+    bins = np.searchsorted(scale.edges, numbers[by_size], side="right")
+    kept = _kept_edges(np.bincount(bins, counts[by_size], minlength=len(scale.edges) + 1).tolist())
     labels = scale.labels(kept)
     edges = scale.edges[kept]
     cell_of = np.zeros(len(counts), np.int64)
     cell_of[present] = np.searchsorted(edges, numbers[present], side="right")
-    missing_cell = len(labels) - 1
-    if n_missing >= SMALLEST and len(present) and counts[present].sum() >= SMALLEST:
+    if n_missing >= SMALLEST and counts[present].sum() >= SMALLEST:
         labels.append(MISSING)
-        missing_cell += 1
     elif n_missing and len(labels) > 1:
         labels[-1] += ", or missing"
-    cell_of[column.missing] = missing_cell
+    cell_of[column.missing] = len(labels) - 1
     return _Grouping(labels, cell_of, edges)
 
 
-def _merged_edges(in_bin: npt.NDArray[np.float64], n_edges: int) -> list[int]:
-    """Choose the edges between which, from left to right, each bin has rows enough."""
-    in_bin = np.append(in_bin, np.zeros(n_edges + 1 - len(in_bin)))
-    kept, rows = [], 0.0
-    for edge in range(n_edges):
-        rows += in_bin[edge]
-        if rows >= SMALLEST and in_bin[edge + 1 :].sum() >= SMALLEST:
+def _kept_edges(in_bin: Sequence[float]) -> list[int]:
+    """Choose the edges between which, from left to right, there are rows enough."""
+    kept: list[int] = []
+    rows, left = 0.0, sum(in_bin)
+    for edge, more in enumerate(in_bin[:-1]):
+        rows, left = rows + more, left - more
+        if rows >= SMALLEST and left >= SMALLEST:
             kept.append(edge)
             rows = 0.0
     return kept
 
 
-class _Scale:
-    """Edges on a line, and how the cells between them are called.
-
-    Every edge lies between the lowest and the highest value, and no label is one of these two.
-    """
-
-    def __init__(self, edges: Sequence[float]) -> None:
-        self.edges = np.array(edges, dtype=np.float64)
-
-    def labels(self, kept: Sequence[int]) -> list[str]:
-        """Name the cells between the edges that are kept."""
-        if not kept:
-            return [ALL]
-        between = [self.between(low, high) for low, high in zip(kept[:-1], kept[1:], strict=True)]
-        return [self.below(kept[0], kept), *between, self.above(kept[-1], kept)]
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        raise NotImplementedError
-
-    def between(self, low: int, high: int) -> str:
-        raise NotImplementedError
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        raise NotImplementedError
-
-
-class _Numbers(_Scale):
-    """Fractions: an edge is a round number."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__([float(text) for text in texts])
-        self.texts = texts
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        return f"below {self.texts[edge]}"
-
-    def between(self, low: int, high: int) -> str:
-        return f"{self.texts[low]} to {self.texts[high]}"
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        return f"{self.texts[edge]} and more"
-
-
-class _Wholes(_Scale):
-    """Whole numbers: an edge is half a step below a round number."""
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        return f"below {self._outer(edge, kept, 0.5)}"
-
-    def between(self, low: int, high: int) -> str:
-        first, last = _grouped(self.edges[low] + 0.5), _grouped(self.edges[high] - 0.5)
-        return first if first == last else f"{first} – {last}"
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        return f"above {self._outer(edge, kept, -0.5)}"
-
-    def _outer(self, edge: int, kept: Sequence[int], step: float) -> str:
-        # With one edge alone, the whole number beside it could be the lowest or highest value.
-        return _grouped(self.edges[edge] + step) if len(kept) > 1 else f"{self.edges[edge]:,.1f}"
-
-
-class _Months(_Scale):
-    """Dates: an edge is the first day of a month, given as months since the year 0."""
-
-    def __init__(self, months: Sequence[int]) -> None:
-        super().__init__([_first_day(month) - 0.5 for month in months])
-        self.months = months
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        return f"before {self._text(self.months[edge])}"
-
-    def between(self, low: int, high: int) -> str:
-        first, last = self.months[low], self.months[high]
-        unit = 1 if first % 12 or last % 12 else 12
-        begin, end = self._text(first, unit), self._text(last - unit, unit)
-        return begin if begin == end else f"{begin} – {end}"
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        return f"{self._text(self.months[edge])} and later"
-
-    def _text(self, month: int, unit: int = 0) -> str:
-        year = f"{month // 12:04}"
-        whole_year = month % 12 == 0 if unit == 0 else unit == 12
-        return year if whole_year else f"{year}-{month % 12 + 1:02}"
-
-
-class _Days(_Scale):
-    """Dates close together: an edge is half a day before a day."""
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        return f"before {_day(self.edges[edge] + 0.5)}"
-
-    def between(self, low: int, high: int) -> str:
-        first, last = _day(self.edges[low] + 0.5), _day(self.edges[high] - 0.5)
-        return first if first == last else f"{first} – {last}"
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        return f"after {_day(self.edges[edge] - 0.5)}"
-
-    def labels(self, kept: Sequence[int]) -> list[str]:
-        # With one edge alone, the day beside it could be the first or the last.
-        return super().labels(kept if len(kept) > 1 else [])
-
-
-class _Order(_Scale):
-    """Ordered texts: an edge is half a step below a position. The recipe lists them, so ends may be named."""
-
-    def __init__(self, edges: Sequence[float], order: Sequence[str]) -> None:
-        super().__init__(edges)
-        self.order = order
-
-    def below(self, edge: int, kept: Sequence[int]) -> str:
-        last = int(self.edges[edge] - 0.5)
-        return self.order[0] if last == 0 else f"up to {self.order[last]}"
-
-    def between(self, low: int, high: int) -> str:
-        first, last = int(self.edges[low] + 0.5), int(self.edges[high] - 0.5)
-        return self.order[first] if first == last else f"{self.order[first]} – {self.order[last]}"
-
-    def above(self, edge: int, kept: Sequence[int]) -> str:
-        first = int(self.edges[edge] + 0.5)
-        is_last = first == len(self.order) - 1
-        return self.order[first] if is_last else f"{self.order[first]} and above"
-
-
 def _scale(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Scale:
     """Choose the edges for ascending numbers."""
     if len(numbers) < 2 or not isfinite(numbers[-1] - numbers[0]):
-        return _Scale([])
+        return _Scale(np.zeros(0), (), (), (), ())
     if isinstance(column, RangeColumn) and column.kind == "ordinal":
-        step = ceil(len(column.order) / MOST_CELLS)
-        inner = [at - 0.5 for at in range(step, len(column.order), step)]
-        return _Order(_strictly_inside(inner, numbers), column.order)
+        return _order_scale(column.order, numbers)
     low, high = _bulk(numbers, counts)
     if column.kind == "date":
         return _date_scale(low, high, numbers)
     step = _round_step((high - low) / (MOST_CELLS - 4))
-    if (numbers == np.floor(numbers)).all() and abs(numbers[[0, -1]]).max() < 2**53:
-        step = max(1.0, step)
-        return _Wholes(_strictly_inside([at - 0.5 for at in _multiples(step, low, high)], numbers))
-    texts = dict.fromkeys(_cut_text(at, step) for at in _multiples(step, low, high))
+    if (numbers == np.floor(numbers)).all() and abs(numbers[[0, -1]]).max() < _LONG:
+        return _whole_scale(_inside([at - 0.5 for at in _multiples(max(1.0, step), low, high)], numbers))
     # Compared as the label reads: 0.30000000000000004 lies above 0.3 but is written alike.
-    return _Numbers([text for text in texts if numbers[0] < float(text) < numbers[-1]])
+    texts = {float(text): text for text in (_cut_text(at, step) for at in _multiples(step, low, high))}
+    edges = _inside(list(texts), numbers)
+    cuts = [texts[edge] for edge in edges]
+    return _Scale(
+        np.array(edges),
+        starts=cuts,
+        stops=cuts,
+        first=[f"below {cut}" for cut in cuts],
+        last=[f"{cut} and more" for cut in cuts],
+    )
 
 
-def _strictly_inside(edges: Sequence[float], numbers: Floats) -> list[float]:
+def _whole_scale(edges: Sequence[float]) -> _Scale:
+    starts = [_grouped(edge + 0.5) for edge in edges]
+    stops = [_grouped(edge - 0.5) for edge in edges]
+    return _Scale(
+        np.array(edges),
+        starts,
+        stops,
+        first=[f"below {start}" for start in starts],
+        last=[f"above {stop}" for stop in stops],
+        alone=[(f"below {edge:,.1f}", f"above {edge:,.1f}") for edge in edges],
+    )
+
+
+def _order_scale(order: Sequence[str], numbers: Floats) -> _Scale:
+    """Put an edge between all positions, or every few. The recipe names them, so labels may too."""
+    step = ceil(len(order) / MOST_CELLS)
+    edges = _inside([at - 0.5 for at in range(step, len(order), step)], numbers)
+    starts = [order[int(edge + 0.5)] for edge in edges]
+    stops = [order[int(edge - 0.5)] for edge in edges]
+    return _Scale(
+        np.array(edges),
+        starts,
+        stops,
+        first=[stop if stop == order[0] else f"up to {stop}" for stop in stops],
+        last=[start if start == order[-1] else f"{start} and above" for start in starts],
+    )
+
+
+def _date_scale(low: float, high: float, numbers: Floats) -> _Scale:
+    """Put edges between days, weeks, months or years."""
+    days = next((days for days in (1, 7) if (high - low) / days < MOST_CELLS - 1), None)
+    if days is None:
+        return _month_scale(low, high, numbers)
+    first = int(low) + days - (int(low) + 3) % days  # day -3 was a Monday
+    edges = _inside([day - 0.5 for day in range(first, int(high) + 1, days)], numbers)
+    starts, stops = [_day(edge + 0.5) for edge in edges], [_day(edge - 0.5) for edge in edges]
+    return _Scale(
+        np.array(edges),
+        starts,
+        stops,
+        first=[f"before {start}" for start in starts],
+        last=[f"after {stop}" for stop in stops],
+        alone=[("earlier days", "later days")] * len(edges),
+    )
+
+
+def _month_scale(low: float, high: float, numbers: Floats) -> _Scale:
+    begin, end = _month(low), _month(high)
+    step = next((s for s in _MONTHS if (end - begin) / s < MOST_CELLS - 1), _MONTHS[-1])
+    months = [month for month in range((begin // step + 1) * step, end + 1, step) if month >= 12]
+    months = [month for month in months if _inside([_first_day(month) - 0.5], numbers)]
+    unit = min(step, 12)
+    starts = [_month_text(month, unit) for month in months]
+    return _Scale(
+        np.array([_first_day(month) - 0.5 for month in months]),
+        starts,
+        stops=[_month_text(month - (12 if unit == 12 else 1), unit) for month in months],
+        first=[f"before {start}" for start in starts],
+        last=[f"{start} and later" for start in starts],
+    )
+
+
+def _inside(edges: Sequence[float], numbers: Floats) -> list[float]:
     return [edge for edge in edges if numbers[0] < edge < numbers[-1]]
 
 
 def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
     """Return two numbers with most rows between them, so that a few far out do not set the steps."""
     rows = np.cumsum(counts)
-    low, high = np.searchsorted(rows, [0.02 * rows[-1], 0.98 * rows[-1]])
+    low, high = np.searchsorted(rows, [0.01 * rows[-1], 0.99 * rows[-1]])
     if numbers[low] < numbers[high]:
         return float(numbers[low]), float(numbers[high])
     return float(numbers[0]), float(numbers[-1])
@@ -421,21 +394,19 @@ def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
 
 def _round_step(least: float) -> float:
     """Return the smallest of 1, 2, 5, 10, ... at or above `least`, at whatever power of ten."""
-    power = floor(log10(least)) if least > 1e-300 else -300
-    return next(
-        float(f"{digit}e{power}") for digit in (1, 2, 5, 10, 20) if float(f"{digit}e{power}") >= least
-    )
+    power = floor(log10(max(least, 1e-300)))
+    steps = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
+    return next((step for step in steps if step >= least), 2 * steps[-1])
 
 
 def _multiples(step: float, low: float, high: float) -> list[float]:
-    """List the multiples of `step` from above `low` to `high`; none where floats are too coarse for it."""
-    first, last = floor(low / step) + 1, floor(high / step)
-    return [at * step for at in range(first, last + 1)] if last - first < 2 * MOST_CELLS else []
+    """List the multiples of `step` above `low`, up to `high`."""
+    return [at * step for at in range(floor(low / step) + 1, floor(high / step) + 1)]
 
 
 def _cut_text(number: float, step: float) -> str:
     digits = -floor(log10(step))
-    if abs(number) >= 1e12 or digits > 6:
+    if abs(number) >= _LONG or digits > 6:
         return f"{number:.6g}"
     return f"{number:.{max(0, digits)}f}"
 
@@ -445,21 +416,8 @@ def _grouped(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.0f}"
 
 
-def _date_scale(low: float, high: float, numbers: Floats) -> _Scale:
-    """Choose days, weeks, months or years."""
-    for days in (1, 7):
-        if (high - low) / days <= MOST_CELLS - 2:
-            # Day -3 was a Monday.
-            first = int(low) + 1 if days == 1 else int(low) + 7 - (int(low) + 3) % 7
-            edges = [day - 0.5 for day in range(first, int(high) + 1, days)]
-            return _Days(_strictly_inside(edges, numbers))
-    begin, end = _month(low), _month(high)
-    step = next((s for s in _MONTHS if (end - begin) / s <= MOST_CELLS - 2), _MONTHS[-1])
-    months = [month for month in range((begin // step + 1) * step, end + 1, step) if month >= 12]
-    return _Months([month for month in months if numbers[0] < _first_day(month) - 0.5 < numbers[-1]])
-
-
 def _month(day: float) -> int:
+    """Return the month of a day, counted from the year 0."""
     when = date.fromordinal(int(day) + _EPOCH.toordinal())
     return when.year * 12 + when.month - 1
 
@@ -468,39 +426,45 @@ def _first_day(month: int) -> int:
     return (date(month // 12, month % 12 + 1, 1) - _EPOCH).days
 
 
+def _month_text(month: int, unit: int) -> str:
+    return f"{month // 12:04}" if unit == 12 else f"{month // 12:04}-{month % 12 + 1:02}"
+
+
 def _day(number: float) -> str:
     return str(date.fromordinal(int(number) + _EPOCH.toordinal()))
 
 
 def _range_mass(
-    column: RangeColumn, grouping: _Grouping, texts: Sequence[str | None], rows: Floats
+    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: Floats
 ) -> Floats:
     """Spread the rows of each published value over the cells that its range overlaps."""
-    ends = np.array([_ends(column, text) for text in texts], dtype=np.float64).reshape(-1, 2)
-    is_missing = np.isnan(ends[:, 0])
-    lost = np.array([isinstance(parse(text), Lost) for text in texts], dtype=bool)
+    ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
+    lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
     # Missing is one value more among those that `*` may stand for.
-    to_missing = np.where(is_missing, 1.0, np.where(lost, 1 / (len(column.points) + 1), 0.0)) @ rows
-    line_rows = np.where(is_missing, 0.0, np.where(lost, 1 - 1 / (len(column.points) + 1), 1.0)) * rows
+    for_missing = 1 / (len(column.numbers) + 1)
+    missing_rows = np.where(np.isnan(ends[:, 0]), 1.0, np.where(lost, for_missing, 0.0)) * rows
+    line_rows = rows - missing_rows
     # Whole numbers, days and positions stand for the step around them; edges lie between the steps.
-    half = 0.5 if column.kind != "numeric" or _all_whole(column) else 0.0
+    numbers = column.numbers
+    half = 0.5 if (numbers == np.floor(numbers)).all() else 0.0
     low, high = ends[:, 0] - half, ends[:, 1] + half
-    below = [_share_below(edge, low, high) @ line_rows for edge in grouping.edges]
-    on_line = np.diff(np.array([0.0, *below, line_rows.sum()]))
+    below = [float(_share_below(edge, low, high) @ line_rows) for edge in grouping.edges]
+    on_line = np.diff([0.0, *below, float(line_rows.sum())])
     mass = np.zeros(len(grouping.labels))
-    mass[: len(on_line)] += on_line
-    mass[grouping.cell_of[column.missing]] += to_missing
+    mass[: len(on_line)] = on_line
+    mass[grouping.cell_of[column.missing]] += missing_rows.sum()
     return mass
 
 
-def _ends(column: RangeColumn, text: str | None) -> tuple[float, float]:
+def _ends(column: RangeColumn, value: Published) -> tuple[float, float]:
     """Return the ends of a published range as numbers; two nans for a missing value."""
-    value = parse(text)
     if isinstance(value, Range):
         return _number(column, value.low), _number(column, value.high)
     if isinstance(value, Value):
         return (number := _number(column, value.text)), number
-    return column.ends if isinstance(value, Lost) else (np.nan, np.nan)
+    if isinstance(value, Lost) and len(column.numbers):
+        return float(column.numbers[0]), float(column.numbers[-1])
+    return np.nan, np.nan
 
 
 def _number(column: RangeColumn, text: str) -> float:
@@ -509,11 +473,6 @@ def _number(column: RangeColumn, text: str) -> float:
     if column.kind == "date":
         return float((date.fromisoformat(text) - _EPOCH).days)
     return float(text)
-
-
-def _all_whole(column: RangeColumn) -> bool:
-    numbers = _numbers(column)
-    return bool((numbers == np.floor(numbers)).all())
 
 
 def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
@@ -530,30 +489,35 @@ def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
 def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
     """Show numbers and dates on a line, and categories or the groups above them by name."""
     if column.kind in ("numeric", "date"):
-        numbers = np.full(len(counts), np.nan)
-        present = np.flatnonzero(counts)
-        present = present[present != column.missing]
-        leaves = column.tree.leaf_labels
-        numbers[present] = _parsed(
-            pl.Series([leaves[leaf] for leaf in present], dtype=pl.String), column.kind
-        )
-        return _line_grouping(column, numbers, counts)
-    nodes = _shown_nodes(column, counts)
-    groups, group_of = np.unique(nodes, return_inverse=True)
+        return _line_grouping(column, _leaf_numbers(column, counts), counts)
+    groups, group_of = np.unique(_shown_nodes(column, counts), return_inverse=True)
     rows = np.bincount(group_of, counts).astype(np.int64)
-    names = [MISSING if node < 0 else column.tree.labels[node] for node in groups]
-    shown = _shown_groups(rows, is_flat=column.is_flat, last=int(groups[0] == -1) - 1)
+    shown = _shown_groups(rows, is_flat=column.is_flat)
     if not shown:
         return _Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
-    cell_of_group = np.full(len(groups), len(shown))
+    labels = [MISSING if groups[at] == _AFTER_ALL else column.tree.labels[groups[at]] for at in shown]
+    if rows.sum() > rows[shown].sum():
+        labels.append(OTHER)
+    cell_of_group = np.full(len(groups), len(labels) - 1)
     cell_of_group[shown] = np.arange(len(shown))
-    has_rest = rows.sum() > rows[shown].sum()
-    labels = [names[group] for group in shown] + ([OTHER] if has_rest else [])
-    return _Grouping(labels, np.minimum(cell_of_group[group_of], len(labels) - 1), np.zeros(0))
+    return _Grouping(labels, cell_of_group[group_of], np.zeros(0))
+
+
+def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
+    """Return the number of each leaf that occurs: leaves that no row has may be called anything."""
+    numbers = np.full(len(counts), np.nan)
+    present = np.flatnonzero(counts)
+    present = present[present != column.missing]
+    leaves = column.tree.leaf_labels
+    texts = pl.Series([leaves[leaf] for leaf in present.tolist()], dtype=pl.String)
+    if column.kind == "date":
+        texts = texts.str.to_date("%Y-%m-%d").cast(pl.Int32)
+    numbers[present] = texts.cast(pl.Float64).to_numpy()
+    return numbers
 
 
 def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
-    """Return the node under whose name each leaf is shown; -1 for missing values.
+    """Return the node under whose name each leaf is shown.
 
     All nodes are at one depth, the greatest at which there are not too many and most rows are in
     groups that may be shown.
@@ -562,72 +526,73 @@ def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
     depth = np.zeros(tree.n_nodes, np.int64)
     for node in range(1, tree.n_nodes):  # preorder: parents first
         depth[node] = depth[tree.parent[node]] + 1
-    nodes = np.append(tree.leaf_nodes, -1).astype(np.int64)
-    nodes[column.missing] = -1
-    present = (counts > 0) & (nodes >= 0)
+    nodes = np.append(tree.leaf_nodes, 0).astype(np.int64)
+    nodes[column.missing] = 0
     for level in range(int(depth.max()), 0, -1):
-        deep = (nodes >= 0) & (depth[nodes] > level)
+        deep = depth[nodes] > level
         nodes[deep] = tree.parent[nodes[deep]]
-        rows = np.bincount(nodes[present], counts[present])
+        rows = np.bincount(nodes, counts)[1:]
         large = rows[rows >= SMALLEST]
-        if len(large) < MOST_CELLS and large.sum() >= 0.8 * counts[present].sum():
+        if len(large) < MOST_CELLS and large.sum() >= 0.8 * rows.sum():
             break
+    nodes[column.missing] = _AFTER_ALL
     return nodes
 
 
-def _shown_groups(rows: Ints, *, is_flat: bool, last: int) -> list[int]:
+def _shown_groups(rows: Ints, *, is_flat: bool) -> list[int]:
     """Choose the groups that get a cell of their own, so that the rest is empty or large enough.
 
-    `last` is 0 when group 0 stands for missing values, which come after the others; else -1.
+    The last group is that of missing values; it comes last.
     """
     by_size = sorted(range(len(rows)), key=lambda group: (-rows[group], group))
     shown = [group for group in by_size if rows[group] >= SMALLEST][: MOST_CELLS - 1]
     while shown and 0 < rows.sum() - rows[shown].sum() < SMALLEST:
-        shown.pop()  # the smallest hides the rest: their sum is all that is told
+        shown.pop()  # the smallest hides the rest: only the sum of both is told
     in_order = shown if is_flat else sorted(shown)
-    return [g for g in in_order if g != last] + [g for g in in_order if g == last]
+    return sorted(in_order, key=lambda group: group == len(rows) - 1)
 
 
 def _leaf_mass(
-    column: TreeColumn, texts: Sequence[str | None], rows: Floats, occurs: npt.NDArray[np.bool_]
+    column: TreeColumn,
+    texts: Sequence[str | None],
+    values: Sequence[Published],
+    rows: Floats,
+    occurs: npt.NDArray[np.bool_],
 ) -> Floats:
     """Spread the rows of each published value evenly over the leaves that it covers and that occur."""
-    n_leaves = column.tree.n_leaves
-    before = np.append(0, np.cumsum(occurs[:n_leaves]))  # leaves that occur before each leaf
-    steps = np.zeros(n_leaves + 1)
-    mass = np.zeros(n_leaves + 1)
-    leaf_of = {label: code for code, label in reversed(list(enumerate(column.tree.leaf_labels)))}
-    node_of = {} if column.is_flat else _node_of_label(column)
-    for text, n in zip(texts, rows.tolist(), strict=True):
-        value = parse(text)
+    before = np.append(0, np.cumsum(occurs))  # how many leaves occur before each leaf
+    steps, mass = np.zeros(len(occurs) + 1), np.zeros(len(occurs))
+    code_of = _leaf_of_label(column) if column.is_flat else _node_of_label(column)
+    for text, value, n in zip(texts, values, rows.tolist(), strict=True):
         if isinstance(value, Set) and column.is_flat:
-            members = [leaf_of[member] for member in value.members]
+            members = [code_of[member] for member in value.members]
             mass[members] += n / len(members)
             continue
-        first, last = _leaves(column, text, leaf_of, node_of)
+        first, last = _leaves(column, text, value, code_of)
         share = n / max(1, before[last + 1] - before[first])
         steps[first] += share
         steps[last + 1] -= share
-    return mass + np.cumsum(steps) * occurs[: n_leaves + 1]
+    return mass + np.cumsum(steps)[:-1] * occurs
 
 
 def _leaves(
-    column: TreeColumn, text: str | None, leaf_of: dict[str, int], node_of: dict[str, int]
+    column: TreeColumn, text: str | None, value: Published, code_of: Mapping[str, int]
 ) -> tuple[int, int]:
     """Return the first and last leaf that a published value covers."""
-    value = parse(text)
     if value is None:
         return column.missing, column.missing
     if isinstance(value, Lost):
         return 0, column.tree.n_leaves - 1
     # A node's label may itself look like a range, as those of interval trees do.
-    label = value.text if isinstance(value, Value) else str(text)
+    code = code_of[value.text if isinstance(value, Value) else str(text)]
     if column.is_flat:
-        return leaf_of[label], leaf_of[label]
-    node = node_of[label]
-    return int(column.tree.first_leaf[node]), int(column.tree.last_leaf[node])
+        return code, code
+    return int(column.tree.first_leaf[code]), int(column.tree.last_leaf[code])
+
+
+def _leaf_of_label(column: TreeColumn) -> dict[str, int]:
+    return {label: code for code, label in reversed(list(enumerate(column.tree.leaf_labels)))}
 
 
 def _node_of_label(column: TreeColumn) -> dict[str, int]:
-    labels = column.tree.labels
-    return {labels[node]: node for node in range(len(labels) - 1, -1, -1)}
+    return {label: node for node, label in reversed(list(enumerate(column.tree.labels)))}

@@ -32,12 +32,14 @@ def microaggregate(
 def _typical_numbers(
     column: RangeColumn, codes: IntArray, labels: IntArray, n_classes: int, aggregate: str
 ) -> pl.Series:
-    frame = pl.DataFrame({"class": labels, "value": column.numbers[codes].astype(np.float64)})
-    value = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
-    found = frame.group_by("class").agg(value)
+    # On the points between 0 and 1, so that no sum of large numbers overflows.
+    frame = pl.DataFrame({"class": labels, "point": column.points[codes]})
+    point = pl.col("point").mean() if aggregate == "mean" else pl.col("point").median()
+    found = frame.group_by("class").agg(point)
     typical = np.full(n_classes, np.nan)
-    typical[found["class"].to_numpy()] = found["value"].to_numpy()
-    return _rounded(typical, rounding_step(column.numbers))
+    typical[found["class"].to_numpy()] = found["point"].to_numpy()
+    low, high = (float(column.numbers[at]) if len(column.numbers) else 0.0 for at in (0, -1))
+    return _rounded(low * (1 - typical) + high * typical, rounding_step(column.numbers))
 
 
 def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Fraction:
@@ -53,8 +55,8 @@ def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F
     if numbers.dtype.kind == "f":
         texts = [repr(number) for number in numbers.tolist()]
         decimals = max(_decimals(text) for text in texts)
-    span = float(numbers[-1]) - float(numbers[0])
-    return max(Fraction(1, 10) ** decimals, Fraction(10) ** floor(log10(span / 1000)))
+    thousandth = float(numbers[-1]) / 1000 - float(numbers[0]) / 1000
+    return max(Fraction(1, 10) ** min(decimals, 300), Fraction(10) ** floor(log10(thousandth)))
 
 
 def _decimals(text: str) -> int:
@@ -66,12 +68,13 @@ def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:
     """Round to multiples of the step; whole numbers when the step is one."""
     present = ~np.isnan(values)
     steps = np.rint(np.where(present, values, 0.0) / float(step))
-    if step >= 1:
-        whole = pl.Series(steps.astype(np.int64) * int(step))
-        return whole.set(pl.Series(~present), None)
-    # Dividing by 10^n gives the nearest float to the decimal, multiplying by 10^-n does not.
-    decimal = pl.Series(steps / float(1 / step))
-    return decimal.set(pl.Series(~present), None)
+    if step >= 1 and np.abs(values[present]).max(initial=0) < 2**53:
+        rounded = pl.Series(steps.astype(np.int64) * int(step))
+    elif step >= 1:
+        rounded = pl.Series(steps * float(step))
+    else:  # dividing by 10^n gives the nearest float to the decimal, multiplying by 10^-n does not
+        rounded = pl.Series(steps / float(1 / step))
+    return rounded.set(pl.Series(~present), None)
 
 
 def _modes(column: QuasiColumn, codes: IntArray, labels: IntArray, n_classes: int) -> pl.Series:

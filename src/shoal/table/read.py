@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 from shoal.errors import DataError
 from shoal.recipe import Input
 from shoal.table.frames import series
+from shoal.table.spreadsheet import as_it_was
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
@@ -37,6 +38,13 @@ def read(path: Path, given: Input) -> pl.DataFrame:
     else:
         frame = _read_text(path, given)
     return mark_missing(frame, given.missing)
+
+
+def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
+    """Read a release as it was published: text cells without the apostrophes that spreadsheets need."""
+    is_text = path.suffix.lower() in {".csv", ".tsv"}
+    released = read(path, Input(separator="," if path.suffix.lower() == ".csv" else None))
+    return as_it_was(released) if is_text and spreadsheet_safe else released
 
 
 def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
@@ -96,7 +104,9 @@ def _read_text(path: Path, given: Input) -> pl.DataFrame:
     names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
     _check_names(names)
     _check_quotes(path, source, separator)
-    if len(_records(sample, separator)) <= int(given.header):
+    # With one column an empty line is a row, with more it is nothing.
+    n_records = len(_records(sample, separator)) if len(names) > 1 else sample.lstrip("\r\n").count("\n")
+    if n_records <= int(given.header) and "\n" not in sample.strip():
         raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
     blank_lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n")
     table = _parse_csv(path, source, separator, names, (blank_lines, int(given.header)))

@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal.errors import OutputError
 from shoal.recipe import ENDINGS
+from shoal.table.spreadsheet import harmless
 
 
 def check_target(path: Path) -> None:
@@ -95,7 +96,7 @@ def move_into_place(temporary_file: Path, path: Path) -> None:
         raise unwritable(path, error) from None
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
+def write_table(table: pl.DataFrame, path: Path, *, spreadsheet_safe: bool = True) -> None:
     """Write a frame in the format of the file's ending, without any foreign metadata."""
     ending = path.suffix.lower()
     try:
@@ -104,7 +105,8 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         elif ending in {".arrow", ".feather"}:
             table.write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
         else:
-            table.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+            texts = harmless(table) if spreadsheet_safe else table
+            texts.write_csv(path, separator="\t" if ending == ".tsv" else ",")
         if path.stat().st_size == 0:
             raise OSError("nothing was written")
     except (OSError, pl.exceptions.PolarsError) as error:

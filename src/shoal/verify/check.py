@@ -10,7 +10,7 @@ from shoal.recipe import Recipe
 from shoal.verify.digest import digest_problems
 from shoal.verify.form import form_problems
 from shoal.verify.goal import build_classes, measure, unmeasured
-from shoal.verify.header import header_problems, released_columns
+from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
 from shoal.verify.original import original_problems
 from shoal.verify.session import Session, UnreadableError, session
@@ -62,7 +62,8 @@ def verify(
     problems = digest_problems(release) if manifest else []
     with session() as open_session:
         try:
-            loaded = load(open_session, release, released_columns(recipe))
+            safe = recipe.output.spreadsheet_safe
+            loaded = load(open_session, release, released_columns(recipe), spreadsheet_safe=safe)
         except UnreadableError as fault:
             return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
         verdict = _judge(open_session, loaded, recipe, rows, named_only, problems)
@@ -98,10 +99,11 @@ def _judge(
     """Check columns, rows, forms and goals of a loaded release."""
     problems = [*before, *header_problems(loaded.names, recipe, named_only=named_only)]
     problems += _row_problems(loaded.rows, rows)
-    if not all(loaded.has_once(name) for name in recipe.quasi):
+    quasi = quasi_columns(recipe, loaded.names)
+    if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be larger than they are: better no number than that one.
         return conclude(loaded.rows, 0, 0, unmeasured(recipe), problems)
-    classes, k = build_classes(open_session, loaded, recipe.quasi)
+    classes, k = build_classes(open_session, loaded, quasi)
     problems += form_problems(open_session, loaded, recipe)
     findings = measure(open_session, loaded, recipe)
     problems += [finding.problem for finding in findings if finding.problem]

@@ -8,14 +8,24 @@ from shoal.recipe import Recipe
 from shoal.verify.verdict import Problem, count, listed
 
 
-def released_columns(recipe: Recipe) -> list[str]:
-    """List the columns that a release of this recipe has."""
-    return recipe.named("quasi", "sensitive", "keep")
+def quasi_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
+    """List the columns of a file that quasi columns are published as: themselves, or their bounds."""
+    columns = []
+    for name in recipe.quasi:
+        bounds = [f"{name}_low", f"{name}_high"]
+        as_bounds = recipe.output.bounds_as == "columns" and name not in names and set(bounds) <= set(names)
+        columns += bounds if as_bounds else [name]
+    return columns
+
+
+def released_columns(recipe: Recipe, names: Sequence[str] = ()) -> list[str]:
+    """List the columns that a release of this recipe has, given the names that the file has."""
+    return quasi_columns(recipe, names) + recipe.named("sensitive", "keep")
 
 
 def header_problems(names: Sequence[str], recipe: Recipe, *, named_only: bool) -> list[Problem]:
     """Compare the header of a file with the recipe."""
-    promised = released_columns(recipe)
+    promised = released_columns(recipe, names)
     missing = [name for name in promised if name not in names]
     problems = []
     if missing:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
+# What shoal puts an apostrophe before, so that no spreadsheet runs it.
+_MARKED = r"^'+[=+@\t\r-]"
 ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
 
 
@@ -60,11 +62,14 @@ def _why_closed(file: Path) -> str:
     return ""
 
 
-def load(session: Session, path: Path, expected: Collection[str]) -> Loaded:
+def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> Loaded:
     """Load a release. `expected` are the columns by which a delimiter is recognised."""
     ending = path.suffix.lower()
     if ending in TEXT_ENDINGS:
-        return _load_text(session, path, expected, TEXT_ENDINGS[ending])
+        loaded = _load_text(session, path, expected, TEXT_ENDINGS[ending])
+        if spreadsheet_safe:
+            _take_off_apostrophes(session, loaded)
+        return loaded
     if ending == ".parquet":
         return load_parquet(session, path, "released")
     return load_arrow(session, read_arrow(path), "released")
@@ -84,6 +89,15 @@ def _load_text(session: Session, path: Path, expected: Collection[str], delimite
     if readable:
         raise fault_of_text(path, dialect, "The quotes or line ends of the file can be read in several ways.")
     raise fault_of_text(path, dialect)
+
+
+def _take_off_apostrophes(session: Session, loaded: Loaded) -> None:
+    """Undo the apostrophe that keeps a spreadsheet from running a cell."""
+    for at in range(len(loaded.names)):
+        cell = column(at)
+        changed = f"UPDATE {loaded.table} SET {cell} = substr({cell}, 2)"
+        where = f"WHERE starts_with({cell}, ?) AND regexp_matches({cell}, ?)"
+        session.database.execute(f"{changed} {where}", ["'", _MARKED])
 
 
 def load_parquet(session: Session, path: Path, table: str) -> Loaded:
@@ -120,9 +134,7 @@ def read_arrow(path: Path) -> pa.Table:
     for open_as in (pa.ipc.open_file, pa.ipc.open_stream):
         try:
             with pa.OSFile(str(path), "rb") as file, open_as(file) as reader:
-                table = reader.read_all()
-            table.validate(full=True)
-            return table
+                return reader.read_all()
         except (pa.ArrowException, OSError, ValueError):
             continue  # what pyarrow says is not passed on
     raise UnreadableError("verify.unreadable", "The file is not in Arrow format.")
@@ -132,18 +144,22 @@ def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
     """Load a pyarrow table."""
     names = tuple(given.column_names)
     if not names or not _copy_arrow(session, given, table):
-        raise UnreadableError("verify.unreadable", "The table has no columns, or some that have no text.")
+        raise UnreadableError(
+            "verify.unreadable", "The table has no columns, or some that cannot be read as text."
+        )
     return Loaded(table, names, _count(session, table))
 
 
 def _copy_arrow(session: Session, given: pa.Table, table: str) -> bool:
-    """Copy a pyarrow table; say whether DuckDB knows the types of its columns."""
+    """Copy a pyarrow table; say whether it is sound and DuckDB knows the types of its columns."""
     import duckdb
+    import pyarrow as pa
 
     width = given.num_columns
     try:
+        given.validate(full=True)  # texts that are not UTF-8, offsets that point elsewhere
         session.database.register("given", given.rename_columns([column(i) for i in range(width)]))
-    except duckdb.Error:
+    except (duckdb.Error, pa.ArrowException):
         return False
     copied = _copy_as_text(session, "given", [], table, width)
     session.database.unregister("given")

@@ -1,0 +1,60 @@
+"""`shoal measure`: what a table risks as it is, and what a release has lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.console import Json, Quiet, print_json, reporting
+
+
+def measure(
+    original: Annotated[Path, typer.Argument(help="The raw table.")],
+    recipe: Annotated[Path, typer.Option("--recipe", help="The recipe: columns, kinds, hierarchies, k.")],
+    released: Annotated[
+        Path | None, typer.Option("--released", help="A release of this table, to measure its loss.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure the raw table's risk and, with --released, the loss and risk of a release.
+
+    The release is measured from the file and the raw table's ranges alone.
+    """
+    with reporting(as_json, quiet):
+        from shoal.measure.overview import measure_tables
+        from shoal.recipe import Recipe
+
+        changes = {"input": {"path": str(original.absolute())}}
+        numbers = measure_tables(Recipe.load(recipe, changes=changes), released)
+        if as_json:
+            print_json(numbers)
+        elif not quiet:
+            _print(numbers)
+
+
+def _print(numbers: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = ["raw"] + (["released"] if "risk" in numbers else [])
+    table = Table(title="risk", title_justify="left")
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right")
+    raw, risks = numbers["raw"], [numbers["raw"]["risk"], numbers.get("risk")]
+    sizes = [raw, {"k": numbers.get("k"), "classes": numbers.get("classes")}]
+    for key in ("k", "classes"):
+        table.add_row(key, *(f"{size[key]:,}" for size in sizes[: len(columns)]))
+    for key in ("highest", "average"):
+        table.add_row(f"{key} risk", *(f"{risk[key]:.2%}" for risk in risks if risk))
+    for key in ("unique", "below_k"):
+        table.add_row(f"rows {key.replace('_', ' ')}", *(f"{risk[key]:,}" for risk in risks if risk))
+    Console().print(table)
+    if "loss" in numbers:
+        losses = Table(title="loss of what was published", title_justify="left", show_header=False)
+        for key, value in {**numbers["loss"], **numbers["measures"]}.items():
+            losses.add_row(key, "not defined" if value is None else f"{value:,.6g}")
+        Console().print(losses)

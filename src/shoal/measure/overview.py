@@ -1,0 +1,81 @@
+"""Everything that `shoal measure` tells, as one dictionary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError, RecipeError
+from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
+from shoal.measure.published import published_costs
+from shoal.measure.readings import Reading, Whd
+from shoal.measure.released import classes_of, measure_release, published_names
+from shoal.measure.risk import risk
+from shoal.recipe import Recipe, column_faults
+from shoal.table.columns import Encoded
+from shoal.table.encode import encode
+from shoal.table.read import read, read_release
+
+
+def measure_tables(recipe: Recipe, released: Path | None) -> dict[str, Any]:
+    """Measure the raw table that the recipe names and, if given, a release of it."""
+    table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
+    faults = column_faults(recipe, table.columns)
+    if faults:
+        raise RecipeError.from_faults(faults)
+    encoded = encode(table, recipe)
+    sizes = np.bincount(encoded.tuple_of_row)
+    k = recipe.privacy.k
+    raw = {
+        "rows": table.height,
+        "k": int(sizes.min()),
+        "classes": len(sizes),
+        "risk": risk(sizes, k).to_dict(),
+    }
+    numbers: dict[str, Any] = {"raw": raw}
+    return numbers if released is None else numbers | _released_numbers(encoded, released, recipe)
+
+
+def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe) -> dict[str, Any]:
+    frame = read_release(path, spreadsheet_safe=recipe.output.spreadsheet_safe)
+    names = published_names(frame, recipe)
+    absent = [name for name in names if name not in frame.columns]
+    if absent or frame.height > encoded.n_rows:
+        missing = f"{len(absent)} columns missing"
+        message = f"The release {path} is not one of this table: {frame.height} rows, {missing}."
+        raise DataError("data.unreadable", message, "give the release that was made with this recipe")
+    classes, labels = classes_of(frame, names)
+    sizes = np.bincount(labels)
+    measures: dict[str, float | None] = {}
+    if recipe.output.values == "generalize":
+        measures = _more_measures(encoded, classes, labels)
+    return {
+        "k": int(sizes.min()),
+        "classes": len(sizes),
+        "loss": measure_release(encoded, frame, recipe).to_dict(),
+        "measures": measures,
+        "bound": None,
+        "risk": risk(sizes, recipe.privacy.k).to_dict(),
+    }
+
+
+def _more_measures(encoded: Encoded, classes: Any, labels: Any) -> dict[str, float | None]:
+    """Measure what the contract's losses leave out; NCP by its three readings, as GCP is."""
+    n, weights = encoded.n_rows, encoded.weights
+    sizes = np.bincount(labels)
+    suppressed = n - len(labels)
+
+    def gcp(reading: Reading) -> float:
+        lost = float(sizes @ (published_costs(encoded, classes, reading) @ weights))
+        return (lost + suppressed * float(weights.sum())) / (n * float(weights.sum()))
+
+    uniform, height = (published_costs(encoded, classes, Whd(scheme)) for scheme in ("uniform", "height"))
+    return {
+        "gcp_leaves": gcp("leaves"),
+        "gcp_order": gcp("order"),
+        "distortion": distortion(encoded, labels, uniform),
+        "distortion_ratio_height": distortion_ratio(encoded, labels, height),
+        "modification_rate": modification_rate(encoded, labels, uniform),
+    }

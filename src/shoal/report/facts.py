@@ -1,0 +1,77 @@
+"""Everything that a report says, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shoal.measure.profile import Profile
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class Facts:
+    """What is known about a release. The same facts give the same report, byte for byte.
+
+    Parameters
+    ----------
+    title : str
+        Name of the release, without its folder.
+    version : str
+        Of shoal.
+    rows, released, suppressed, classes : int
+        Rows in = rows released + rows suppressed.
+    k_asked, k : int
+        The smallest class that was asked for, and the smallest there is.
+    goals : sequence of mappings
+        Every goal: `type`, `column` (None for k-anonymity), `asked`, `achieved`, `holds`.
+    method, paper : str
+        The method that ran, and where it is described.
+    seed : int
+    options : mapping of str to value
+        Those of the method, defaults included.
+    loss, loss_tight : mapping of str to number or None
+        Of what was published and of the classes' own values; None where a measure is not defined.
+    bound : float or None
+        No partition of this table into classes of k has a lower Total IL. None: not computed.
+    profile : Profile
+        The columns, the class sizes and the sensitive columns.
+    kept : sequence of str
+        Columns that are released as they are and are not sensitive.
+    recipe : str
+        The recipe as TOML, without folders.
+    verify_command : str
+        What to type to check the file.
+    versions : mapping of str to str
+        Of everything that took part.
+    digest : str or None
+        SHA-256 of the released file; None when the release has not been written.
+    values : {"generalize", "microaggregate"}
+    bounds : {"tight", "snapped"}
+        How quasi values are published.
+    """
+
+    title: str
+    version: str
+    rows: int
+    released: int
+    suppressed: int
+    classes: int
+    k_asked: int
+    k: int
+    goals: Sequence[Mapping[str, Any]]
+    method: str
+    paper: str
+    seed: int
+    options: Mapping[str, Any]
+    loss: Mapping[str, float | int | None]
+    loss_tight: Mapping[str, float | int | None]
+    profile: Profile
+    kept: Sequence[str]
+    recipe: str
+    verify_command: str
+    versions: Mapping[str, str]
+    digest: str | None = None
+    bound: float | None = None
+    values: Literal["generalize", "microaggregate"] = "generalize"
+    bounds: Literal["tight", "snapped"] = "tight"

@@ -1,0 +1,93 @@
+"""Put the facts into one HTML file that needs nothing else: no script, no address, no time of day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from shoal.measure.profile import SMALLEST, ColumnProfile
+from shoal.report import charts
+from shoal.report.facts import Facts
+from shoal.report.numbers import percent, significant, whole
+
+# Every measure of loss, with what it means; the page shows them in this order.
+MEASURES: dict[str, tuple[str, str]] = {
+    "il": ("Total IL", "What all rows have lost in all columns together, by weight."),
+    "gcp": ("GCP", "Total IL as a share of all that could be lost."),
+    "distortion_ratio": ("Distortion ratio", "Steps up the hierarchies, as a share of all steps."),
+    "dm": ("DM", "Sum of the squared class sizes."),
+    "c_avg": ("C_avg", "Average class size, in multiples of k."),
+    "cm": ("CM", "Share of rows whose label is not that of most of their class."),
+}
+KINDS = {"numeric": "numbers", "date": "dates", "ordinal": "ordered", "categorical": "categories"}
+
+
+def render(facts: Facts) -> str:
+    """Write the report.
+
+    Parameters
+    ----------
+    facts : Facts
+        All that it says. Losses are rounded to three digits and distributions to tenths of a percent.
+
+    Returns
+    -------
+    html : str
+        One self-contained page; the same facts give the same text.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("shoal.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "whole": whole,
+        "significant": significant,
+        "percent": percent,
+        "goal": _goal_value,
+    }
+    style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
+    has_shares = all(column.share_lost is not None for column in facts.profile.columns)
+    return environment.get_template("page.html.jinja").render(
+        facts=facts,
+        profile=facts.profile,
+        holds=all(goal["holds"] for goal in facts.goals),
+        style=Markup(style),  # our own file, not anybody's text
+        loss_chart=Markup(charts.loss_chart(facts.profile.columns)) if has_shares else None,
+        class_chart=Markup(charts.class_chart(facts.profile.class_sizes)),
+        distributions=[
+            (column, Markup(charts.distribution_chart(column)), _table(column))
+            for column in facts.profile.columns
+            if len(column.cells) > 1
+        ],
+        not_drawn=[column.name for column in facts.profile.columns if len(column.cells) <= 1],
+        measures=_measures(facts),
+        kinds=KINDS,
+        smallest=SMALLEST,
+    )
+
+
+def _measures(facts: Facts) -> list[tuple[str, str, float | int | None, float | int | None]]:
+    """List the losses: name, meaning, published, tight."""
+    names = [*MEASURES, *(name for name in facts.loss if name not in MEASURES)]
+    return [
+        (*MEASURES.get(name, (name, "")), facts.loss.get(name), facts.loss_tight.get(name)) for name in names
+    ]
+
+
+def _table(column: ColumnProfile) -> list[tuple[str, str, str]]:
+    """List the cells as texts: label, before, after."""
+    shares = charts.cell_shares(column.cells)
+    rows: Sequence[tuple[Any, tuple[float, float]]] = list(zip(column.cells, shares, strict=True))
+    return [(cell.label, f"{before:.1f}", f"{after:.1f}") for cell, (before, after) in rows]
+
+
+def _goal_value(value: float) -> str:
+    """Write what a goal asks for or achieves: counts as they are, other numbers rounded."""
+    return whole(value) if isinstance(value, int) else significant(value)

@@ -1,0 +1,49 @@
+"""A release measured from its file alone loses what `anonymize` says it does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.measure.overview import measure_tables
+from shoal.measure.released import measure_release
+from shoal.measure.risk import risk
+from shoal.recipe import Recipe
+from shoal.table.encode import encode
+from shoal.table.read import read_release
+from tests.strategies import tables
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    tables(max_rows=40), st.sampled_from(["csv", "parquet", "arrow"]), st.sampled_from(["text", "columns"])
+)
+def test_losses_of_the_file_equal_the_reported_ones(tmp_path_factory, case, ending, bounds_as):
+    recipe = Recipe.from_dict({**case.recipe.to_dict(), "output": {"bounds_as": bounds_as}})
+    release = shoal.anonymize(case.table, recipe)
+    path = release.write(tmp_path_factory.mktemp("release") / f"out.{ending}")
+    found = measure_release(encode(case.table, recipe), read_release(path), recipe)
+    assert found.to_dict() == pytest.approx(release.loss.to_dict())
+
+
+def test_overview_of_adult(adult8, tmp_path):
+    recipe = Recipe.load(adult8)
+    release = shoal.anonymize(recipe)
+    numbers = measure_tables(recipe, release.write(tmp_path / "out.csv"))
+    assert numbers["raw"]["k"] == 1
+    assert numbers["raw"]["risk"]["highest"] == 1
+    assert numbers["raw"]["risk"]["unique"] > 10_000
+    assert numbers["k"] == 10
+    assert numbers["risk"]["highest"] == pytest.approx(0.1)
+    assert numbers["risk"]["below_k"] == 0
+    assert numbers["loss"]["il"] == pytest.approx(release.loss.il)
+    assert numbers["loss"]["cm"] == pytest.approx(release.loss.cm)
+    assert numbers["measures"]["distortion"] is None  # ages have no hierarchy here
+    assert 0 < numbers["measures"]["gcp_leaves"] < 1
+
+
+def test_risk_by_hand():
+    # Classes of 1, 2 and 5 rows: highest 1/1, average 3 classes / 8 rows, one unique, 3 rows below k = 3.
+    found = risk(np.array([1, 2, 5]), 3)
+    assert (found.highest, found.average, found.unique, found.below_k) == (1.0, 3 / 8, 1, 3)
