@@ -1,5 +1,6 @@
 """The documentation cannot lag: keys and codes are listed, and what README shows runs."""
 
+import json
 import re
 import subprocess
 import sys
@@ -28,6 +29,57 @@ def test_every_recipe_key_is_documented(key):
 @pytest.mark.parametrize(("code", "meaning"), sorted({**CODES, **PROBLEMS}.items()))
 def test_every_code_is_documented_with_its_meaning(code, meaning):
     assert f"| `{code}` | {meaning} |" in ERROR_PAGE
+
+
+def test_reference_pages_are_current():
+    command = [sys.executable, str(ROOT / "docs" / "write_reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_is_in_the_reference():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    for command in ("demo", "anonymize", "verify", "measure", "hierarchy build", "hierarchy show", "methods"):
+        assert f"## shoal {command}\n" in page
+
+
+def keys_of(value):
+    """Every key of a JSON value, those of lists and objects inside it too."""
+    if isinstance(value, dict):
+        return set(value) | {key for inner in value.values() for key in keys_of(inner)}
+    if isinstance(value, list):
+        return {key for inner in value for key in keys_of(inner)}
+    return set()
+
+
+def test_every_json_key_is_documented(tmp_path):
+    from typer.testing import CliRunner
+
+    from shoal.cli.main import app
+
+    def printed(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in (*arguments, "--json")])
+        return json.loads(result.stdout)
+
+    recipe, raw, out = (tmp_path / name for name in ("hospital.toml", "hospital.csv", "hospital-k5.csv"))
+    outputs = [
+        printed("demo", "--dir", tmp_path, "--rows", 200),
+        printed("verify", out, "--recipe", recipe, "--k", 100),
+        printed("measure", raw, "--recipe", recipe, "--released", out),
+        printed("hierarchy", "show", tmp_path / "hospital_profession.csv"),
+        printed("anonymize", tmp_path / "absent.toml"),
+    ]
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    undocumented = {key for output in outputs for key in keys_of(output) if f"`{key}`" not in page}
+    assert undocumented - {"error"} == set()
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples_run(script, tmp_path):
+    command = [sys.executable, "-W", "ignore::shoal.errors.PrivacyWarning", str(script)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
 
 
 def test_the_recipe_shown_is_valid():

@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import tempfile
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from shoal.cli import hierarchy
+from shoal.datasets import write_hospital
 from shoal.hierarchy import build, files
 from shoal.hierarchy.picture import outline
 from shoal.hierarchy.suggest import suggest
@@ -633,7 +635,8 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
     half = tmp_path / "half.json"
     half.write_text('{"*": ["\\ud800x", "b"]}', encoding="utf-8")
     for ending in ENDINGS:
-        refused("output.unwritable", "convert", half, tmp_path / f"out{ending}")
+        text = refused("output.unwritable", "convert", half, tmp_path / f"out{ending}")
+        assert "would not be the same when read back" in text
     assert left_in(tmp_path) == ["deep.csv", "half.json"]
     done("convert", deep, tmp_path / "out.csv")
 
@@ -655,3 +658,30 @@ def test_the_real_hierarchies_of_adult_survive(data_folder, tmp_path):
         done("convert", path, tmp_path / "h.toml")
         done("convert", tmp_path / "h.toml", tmp_path / "h.csv")
         assert files.load(tmp_path / "h.csv", "x") == files.load(path, "x")
+
+
+# --- the guide
+
+
+def test_the_guide_shows_what_the_commands_print(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_hospital(tmp_path, 10_000, 0)  # as `shoal demo` does
+    page = (Path(__file__).parents[1] / "docs" / "hierarchies.md").read_text(encoding="utf-8")
+    runs = re.findall(r"```\n\$ shoal hierarchy (.*)\n([^`]*(?:`[^`]+`[^`]*)*)```\n", page)
+    assert [command.split()[0] for command, _ in runs] == ["build", "build", "show", "convert"]
+    for command, shown in runs:
+        result = done(*command.split())
+        assert result.stdout + result.stderr == shown
+    (block,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert (tmp_path / "profession.toml").read_text(encoding="utf-8").startswith(block)
+
+
+def test_the_guide_shows_recipes_that_are_valid():
+    page = (Path(__file__).parents[1] / "docs" / "hierarchies.md").read_text(encoding="utf-8")
+    forms = re.findall(r"^\| `(hierarchy = .*?)` \|", page, flags=re.MULTILINE)
+    assert len(forms) == 5
+    for form in forms:
+        column = {"role": "quasi", **tomllib.loads(form)}
+        Recipe.from_dict({"columns": {"x": column}, "privacy": {"k": 2}})
+    nested = tomllib.loads(forms[-1])["hierarchy"]
+    assert files.from_nested(nested, "x").leaf_labels == ("I20", "I21", "other")

@@ -12,19 +12,21 @@ from shoal.errors import PrivacyWarning, ShoalError
 
 if TYPE_CHECKING:
     from shoal import cluster
-    from shoal.anonymize import anonymize
+    from shoal.anonymize import anonymize, encode
     from shoal.recipe import Recipe
     from shoal.release import Release
     from shoal.verify import Verdict, verify
 
 __version__ = version("shoal")
 __all__ = [
-    "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster", "verify",
+    "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster", "encode",
+    "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
 _LAZY = {
     "anonymize": "shoal.anonymize",
+    "encode": "shoal.anonymize",
     "Recipe": "shoal.recipe",
     "Release": "shoal.release",
     "Verdict": "shoal.verify",

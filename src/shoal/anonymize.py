@@ -21,7 +21,7 @@ from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded, IntArray
-from shoal.table.encode import encode
+from shoal.table.encode import encode as encode_columns
 from shoal.table.read import mark_missing, read
 from shoal.verify import verify_table
 
@@ -85,6 +85,43 @@ def anonymize(
     return release
 
 
+def encode(
+    data: Any,
+    recipe: Recipe | None = None,
+    *,
+    quasi: Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+) -> Encoded:
+    """Turn the quasi columns of a table into what clusterers take.
+
+    Parameters
+    ----------
+    data : pandas, Polars or Arrow frame
+        The table.
+    recipe : Recipe, optional
+        Kinds, weights and hierarchies. Without it, name the columns with the parameters below.
+    quasi : iterable of str
+        The columns to encode, in order; others are left out.
+    hierarchies : mapping of str to str or dict, optional
+        By column, as for `anonymize`.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [31, 58, 33, 60], "sex": ["f", "m", "f", "f"]})
+    >>> encoded = shoal.encode(people, quasi=["age", "sex"])
+    >>> encoded
+    Encoded(4 rows, 2 quasi columns)
+    >>> shoal.cluster.KMember(k=2, seed=1).fit_predict(encoded)  # one label for each row of people
+    array([1, 0, 1, 0], dtype=int32)
+    """
+    if recipe is None:
+        columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in (hierarchies or {}).items()}
+        changes = {"columns": {**columns, "default": "drop"}}
+        recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
+    return encode_columns(_table(data, recipe), recipe)
+
+
 def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release:
     """Make a release that nobody has verified yet: verify it before it leaves the house.
 
@@ -97,7 +134,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
         table = _table(data, recipe)
         check_feasible(table.height, recipe.privacy.k)
     with stage(timings, "encode", progress):
-        encoded = encode(table, recipe)
+        encoded = encode_columns(table, recipe)
     method = choose(recipe.method.name)
     with stage(timings, "cluster", progress) as tick:
         labels = local.run(encoded, recipe, method, tick).labels

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 from dataclasses import dataclass, field
+from html import escape
 from importlib.metadata import version
 from math import floor, log10
 from pathlib import Path
@@ -167,6 +168,22 @@ class Release:
             f"Release({self.released} rows in {self.classes} classes, {self.suppressed} suppressed; "
             f"{held}; method {self.method}, GCP {self.loss_tight.gcp:.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        """Show guarantees in a notebook, never cells."""
+        facts = {
+            "rows": f"{self.released:,} released, {self.suppressed:,} suppressed",
+            "classes": f"{self.classes:,}",
+            **{goal.type: f"{goal.achieved} (asked {goal.asked})" for goal in self.goals},
+            "method": f"{self.method}, seed {self.recipe.method.seed}",
+            "information loss (GCP)": f"{self.loss_tight.gcp:.1%}",
+            "columns": ", ".join(self.frame.columns),
+        }
+        rows = "".join(
+            f'<tr style="text-align: left"><th>{escape(name)}</th><td>{escape(fact)}</td></tr>'
+            for name, fact in facts.items()
+        )
+        return f"<table><caption>shoal release</caption>{rows}</table>"
 
 
 def _typed(values: pl.Series) -> pl.Series:

@@ -119,7 +119,7 @@ def test_labels_are_composed_and_trimmed(tmp_path: Path) -> None:
         ("zqa;zqX;*\nzqa;zqY;*\n", "hierarchy.duplicate", 1),
         ("zqa;*\nzqa;*\n", "hierarchy.duplicate", 1),
         ("zqcafe\u0301;*\nzqcaf\u00e9;*\n", "hierarchy.duplicate", 1),
-        ("zqa;;*\nzqb;zqX;*\n", "hierarchy.unreadable", 1),
+        ("zqa;;*\n\n;;\nzqb;zqX;*\n", "hierarchy.unreadable", 2),
         ('zqa;"zqX;*\nzqb;zqX;*\n', "hierarchy.unreadable", 2),
         ('"zqa"zq;zqX;*\n', "hierarchy.unreadable", 1),
         (b"zqa;caf\xe9;*\n", "hierarchy.unreadable", 8),

@@ -53,6 +53,14 @@ class KMember:
     Every class has at least k rows: a class is opened only while k rows are free, and rows left
     over only add. It has at most 2k - 1, because fewer than k rows are left over.
 
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> encoded = shoal.encode(pl.DataFrame({"age": [20, 21, 40, 41, 60]}), quasi=["age"])
+    >>> result = KMember(k=2, seed=0).fit(encoded)
+    >>> result.n_classes, result.sizes.tolist()
+    (2, [2, 3])
+
     References
     ----------
     .. [byun2007] Byun, Kamra, Bertino, Li. Efficient k-Anonymization Using Clustering Techniques.

@@ -113,8 +113,8 @@ def default_intervals(values: Sequence[Number], column: str, *, text: NumberText
     Notes
     -----
     The range of integers is the number of integers from smallest to largest, both counted. Widths are
-    rounded up to the next integer that is a multiple of the one before; those that repeat another level
-    (a width of 1 repeats the leaves, one as wide as the range repeats the root) are left out.
+    rounded up to the next integer that is a multiple of the one before; a width of 1 is left out, since its
+    intervals are the leaves.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def _shared_out(
     low, high = points[0], points[-1]
     widths = tuple((high - low) // parts for parts in DEFAULT_PARTS) if high > low else ()
     # The largest value ends the last interval; it would otherwise open one more, for itself alone.
-    inside = [min(point, max(high - 1, low)) for point in points]
+    inside = [min(point, high - 1) for point in points]
     return _Grid(low, widths, scale, text).tree(numbers, inside, column)
 
 
@@ -254,7 +254,8 @@ def _whole_widths(n_steps: int) -> tuple[int, ...]:
     for parts in DEFAULT_PARTS:
         width *= math.ceil(Fraction(n_steps, parts * width))
         widths.append(width)
-    return tuple(width for width in dict.fromkeys(widths) if 1 < width < n_steps)
+    # Only 1 can occur twice, and none reaches the whole range: the largest is below n_steps / 2 + 8.
+    return tuple(width for width in widths if width > 1)
 
 
 def _distinct(values: Sequence[Number], column: str) -> list[Number]:

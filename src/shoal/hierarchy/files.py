@@ -73,7 +73,7 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
     """
     text = _read_text(path, column)
     separator = _find_separator(text) if separator is None else separator
-    lines = [cells for line in _csv_lines(text, separator, column) if any(cells := _trimmed(line))]
+    lines = [cells for line in _csv_lines(text, separator, column) if (cells := _trimmed(line))]
     n_holes = sum(_has_hole(cells) for cells in lines)
     if n_holes:
         raise _unreadable(
@@ -134,7 +134,7 @@ def from_nested(nested: Mapping[str, Any], column: str) -> Tree:
     while stack:
         path, below = stack.pop()
         children = _children(below, column)
-        if path and not children:
+        if not children:
             paths.append(path)
         stack.extend(((label, *path), table) for label, table in reversed(children))
     return Tree.from_paths(paths, column)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 # Mid-tones that can be read on white and on black; also named in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"
-WIDTH, NAMES, BAR = 360, 126, 19
+WIDTH, NAMES, BAR = 360, 136, 19
 MOST_BARS = 12
-_LONGEST = 18  # characters that fit beside the bars
+_LONGEST = 20  # characters that fit beside the bars
 
 Spec = dict[str, Any]
 
@@ -49,7 +49,7 @@ def class_chart(class_sizes: Sequence[tuple[int, int]]) -> str:
     """Draw how many classes there are of each size."""
     bars = [Bar(name, count, whole(count)) for name, count in size_bins(class_sizes)]
     told = "; ".join(f"{bar.name} rows: {bar.text}" for bar in bars)
-    return _bar_chart(bars, "classes of that many rows (count)", f"Classes by size. {told}.", unit=1)
+    return _bar_chart(bars, "classes of that many rows (count)", f"Classes by size. {told}.", least_step=1)
 
 
 def size_bins(class_sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
@@ -73,15 +73,13 @@ def size_bins(class_sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
 
 def distribution_chart(column: ColumnProfile) -> str:
     """Draw the cells of a column: bars for the raw values, marks for the published ones."""
-    import altair as alt
-
     shares = cell_shares(column.cells)
     rows = [
         {"at": at, "name": _short(cell.label), "before": before, "after": after}
         for at, (cell, (before, after)) in enumerate(zip(column.cells, shares, strict=True))
     ]
     base = _rows(rows)
-    x = alt.X("before:Q", title="share of released rows (%)", scale=alt.Scale(zero=True, nice=True))
+    x = _x("before:Q", "share of released rows (%)")
     layers = [
         base.mark_bar(color=BEFORE).encode(x=x),
         base.mark_tick(color=ACCENT, thickness=4, opacity=1, size=BAR - 3).encode(x="after:Q"),
@@ -100,17 +98,14 @@ def cell_shares(cells: Sequence[Cell]) -> list[tuple[float, float]]:
     return [(tenths(cell.before, before), tenths(cell.after, after)) for cell in cells]
 
 
-def _bar_chart(bars: Sequence[Bar], axis: str, alt_text: str, unit: float | None = None) -> str:
+def _bar_chart(bars: Sequence[Bar], axis: str, alt_text: str, least_step: float = 0.01) -> str:
     """Draw horizontal bars."""
-    import altair as alt
-
     rows = [
         {"at": at, "name": _short(bar.name), "value": bar.value, "text": bar.text}
         for at, bar in enumerate(bars)
     ]
     base = _rows(rows)
-    ticks = alt.Axis(tickMinStep=unit) if unit else alt.Axis()
-    x = alt.X("value:Q", title=axis, axis=ticks, scale=alt.Scale(zero=True, nice=True))
+    x = _x("value:Q", axis, least_step)
     layers = [
         base.mark_bar(color=ACCENT).encode(x=x),
         base.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=x, text="text:N"),
@@ -125,6 +120,14 @@ def _rows(rows: list[Spec]) -> altair.Chart:
 
     y = alt.Y("at:O", axis=None, scale=alt.Scale(paddingInner=0.25, paddingOuter=0.125))
     return alt.Chart({"values": rows}).encode(y=y)
+
+
+def _x(field: str, title: str, least_step: float = 0.01) -> altair.X:
+    """Make the horizontal axis, with few enough ticks that their labels never meet."""
+    import altair as alt
+
+    ticks = alt.Axis(tickCount=3, tickMinStep=least_step, labelFlush=False)
+    return alt.X(field, title=title, axis=ticks, scale=alt.Scale(zero=True, nice=True))
 
 
 def _svg(layers: Sequence[altair.Chart], n_rows: int, alt_text: str, right: int) -> str:
@@ -146,7 +149,7 @@ def _svg(layers: Sequence[altair.Chart], n_rows: int, alt_text: str, right: int)
         .configure_view(stroke=None)
         .configure_axis(
             domain=False, ticks=False, gridColor=GRID, labelColor=INK, titleColor=INK, labelFontSize=11,
-            titleFontSize=11, titleFontWeight="normal", titleY=29, titleAlign="center", tickCount=3,
+            titleFontSize=11, titleFontWeight="normal", titleY=23, titleAlign="center",
         )
         .to_dict()
     )  # fmt: skip
