@@ -27,10 +27,10 @@ test-slow: .venv/.complete  ## the tests that take longer
 	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: .venv/.complete  ## style, types, spelling
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/mypy
-	$(BIN)/codespell src benchmarks docs README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src benchmarks examples docs README.md CHANGELOG.md CONTRIBUTING.md
 
 bench: .venv/.complete  ## speed and loss, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py

@@ -28,9 +28,10 @@ def commands_page() -> str:
         "",
         "Written by `docs/write_reference.py` from the commands themselves.",
         "",
-        "Every command takes `--json` (one JSON object on stdout; all else on stderr) and `--quiet`, and shows",
-        "progress on a terminal. Exit status: 0 done; 1 a promise does not hold; 2 bad usage, recipe or data;",
-        "3 the goals cannot be met by any partition of this table; 4 an internal fault; 130 interrupted.",
+        "Every command takes `--json` (one JSON object on stdout; all else on stderr) and `--quiet`, and",
+        "shows progress on a terminal. Exit status: 0 done; 1 a promise does not hold; 2 bad usage, recipe",
+        "or data; 3 the goals cannot be met by any partition of this table; 4 an internal fault; 130",
+        "interrupted.",
     ]
     for name, command in _commands(typer.main.get_command(app), "shoal"):
         lines += ["", f"## {name}", "", inspect.cleandoc(command.help or ""), ""]
@@ -65,14 +66,14 @@ def errors_page() -> str:
     lines = [
         "# Errors and problems",
         "",
-        "Written by `docs/write_reference.py` from the code. Codes are stable between versions. A message names",
-        "columns and numbers, never a cell's value.",
+        "Written by `docs/write_reference.py` from the code. Codes are stable between versions. A message",
+        "names columns and numbers, never a cell's value.",
         "",
         "## Errors",
         "",
-        "Raised as `shoal.ShoalError` with `code`, `message`, `hint` and `faults`; the command line prints them on",
-        "stderr (with `--json` also as a JSON object on stdout). Exit status: 3 for `infeasible.*`, 1 for",
-        "`promise.*`, 2 for the rest.",
+        "Raised as `shoal.ShoalError` with `code`, `message`, `hint` and `faults`; the command line prints",
+        "them on stderr (with `--json` also as a JSON object on stdout). Exit status: 3 for `infeasible.*`,",
+        "1 for `promise.*`, 2 for the rest.",
         "",
         "| code | meaning |",
         "|---|---|",

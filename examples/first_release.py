@@ -20,6 +20,5 @@ release = shoal.anonymize(
 
 print(release)
 print(release.table.head(5))
-print(
-    f"every row is one of at least {release.k} that look alike; {release.loss.gcp:.1%} of the information is lost"
-)
+print(f"every row is one of at least {release.k} that look alike")
+print(f"{release.loss.gcp:.1%} of the information is lost")

@@ -235,6 +235,7 @@ LATE_LATIN_1 = (
     TABLE.encode() + b"n,1,x,1980-01-01,flu,x\n" * 50_000 + f"n,1,{MARK}\xe9,,,\n".encode("latin-1")
 )
 NO_CITY_MARK = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
+SNAPPED = {"bounds": "snapped"}
 LATER = "recipe.not_available"
 
 FILES = [
@@ -376,9 +377,8 @@ RECIPES = [
     Case("goal-flag", LATER, flags(TABLE, "--goal", "l-diversity column=ill l=2")),
     Case("views", LATER, recipe(output={"views": "equal"})),
     Case("listed-views", LATER, recipe(output={"views": [["age"], ["city"]]})),
-    Case("microaggregation", LATER, recipe(output={"values": "microaggregate"})),
-    Case("snapped-bounds", LATER, recipe(output={"bounds": "snapped"})),
-    Case("bounds-as-columns", LATER, recipe(output={"bounds_as": "columns"})),
+    Case("snapped-without-grid", "recipe.invalid", recipe(output=SNAPPED, column_age={"kind": "numeric"})),
+    Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
     Case("role-subject", LATER, recipe(column_name={"role": "subject"})),
     Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
     Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),

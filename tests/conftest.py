@@ -7,7 +7,7 @@ import numba
 import pytest
 from hypothesis import settings
 
-settings.register_profile("shoal", print_blob=True)
+settings.register_profile("shoal", print_blob=True, deadline=None)  # no test is about time
 settings.load_profile("shoal")
 
 

@@ -278,6 +278,12 @@ def test_a_tiny_weight_is_no_internal_fault(tmp_path: Path) -> None:
     assert result.exit_code == 0 or result.stderr.startswith("error [recipe.invalid]: ")
 
 
+def test_a_huge_grid_is_no_internal_fault(tmp_path: Path) -> None:
+    grids = {"column_age": {"kind": "numeric", "grid": 1e300}, "column_born": {"kind": "date", "grid": 1e12}}
+    result = run("anonymize", *recipe(output={"bounds": "snapped"}, **grids)(tmp_path))
+    assert result.exit_code == 0 or result.stderr.startswith("error [recipe.invalid]: ")
+
+
 def test_a_panic_of_the_parquet_reader_is_a_bad_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def panic(*_: Any, **__: Any) -> None:
         raise pl.exceptions.PanicException(MARK)

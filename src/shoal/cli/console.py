@@ -43,7 +43,7 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
         except KeyboardInterrupt:
             print("interrupted; nothing was left behind", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # a reader such as `head` may stop early
             raise
         except BaseException as error:  # a panic of a native library is no Exception
             _print_fault(error, as_json)

@@ -254,7 +254,7 @@ def _whole_widths(n_steps: int) -> tuple[int, ...]:
     for parts in DEFAULT_PARTS:
         width *= math.ceil(Fraction(n_steps, parts * width))
         widths.append(width)
-    # Only 1 can occur twice, and none reaches the whole range: the largest is below n_steps / 2 + 8.
+    # No other width can occur twice, and none reaches the whole range.
     return tuple(width for width in widths if width > 1)
 
 

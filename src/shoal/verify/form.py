@@ -16,6 +16,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 
 from shoal.recipe import Column, Recipe
+from shoal.verify.apostrophe import plain
 from shoal.verify.load import Loaded
 from shoal.verify.session import Session
 from shoal.verify.verdict import Problem, count
@@ -34,13 +35,15 @@ def form_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Prob
     for name in recipe.quasi:
         check = form_check(recipe.columns[name])
         if check is not None and loaded.has_once(name):
-            problems += _column_problems(session, loaded.column(name), name, check)
+            problems += _column_problems(session, loaded, name, check)
     return problems
 
 
-def _column_problems(session: Session, column: str, name: str, check: Check) -> list[Problem]:
+def _column_problems(session: Session, loaded: Loaded, name: str, check: Check) -> list[Problem]:
+    column = loaded.column(name)
     sizes = session.rows(f"SELECT {column}, sum(size) FROM classes GROUP BY {column}")
-    wrong = [size for text, size in sizes if text is not None and not check(text)]
+    bare = plain if loaded.marked else str
+    wrong = [size for text, size in sizes if text is not None and not check(bare(text))]
     if not wrong:
         return []
     values = count(len(wrong), "different value")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
-# What shoal puts an apostrophe before, so that no spreadsheet runs it.
-_MARKED = r"^'+[=+@\t\r-]"
 ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
 
 
@@ -28,6 +26,7 @@ class Loaded:
     table: str
     names: tuple[str, ...]
     rows: int
+    marked: bool = False  # texts that a spreadsheet would run have an apostrophe before them
 
     def column(self, name: str) -> str:
         """Return the SQL name of a column that the file has once."""
@@ -67,9 +66,7 @@ def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet
     ending = path.suffix.lower()
     if ending in TEXT_ENDINGS:
         loaded = _load_text(session, path, expected, TEXT_ENDINGS[ending])
-        if spreadsheet_safe:
-            _take_off_apostrophes(session, loaded)
-        return loaded
+        return replace(loaded, marked=spreadsheet_safe)
     if ending == ".parquet":
         return load_parquet(session, path, "released")
     return load_arrow(session, read_arrow(path), "released")
@@ -89,15 +86,6 @@ def _load_text(session: Session, path: Path, expected: Collection[str], delimite
     if readable:
         raise fault_of_text(path, dialect, "The quotes or line ends of the file can be read in several ways.")
     raise fault_of_text(path, dialect)
-
-
-def _take_off_apostrophes(session: Session, loaded: Loaded) -> None:
-    """Undo the apostrophe that keeps a spreadsheet from running a cell."""
-    for at in range(len(loaded.names)):
-        cell = column(at)
-        changed = f"UPDATE {loaded.table} SET {cell} = substr({cell}, 2)"
-        where = f"WHERE starts_with({cell}, ?) AND regexp_matches({cell}, ?)"
-        session.database.execute(f"{changed} {where}", ["'", _MARKED])
 
 
 def load_parquet(session: Session, path: Path, table: str) -> Loaded:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
+from shoal.verify.apostrophe import plain_sql
 from shoal.verify.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
 from shoal.verify.session import Session, UnreadableError, literal
 from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
@@ -76,14 +77,17 @@ def _combinations(loaded: Loaded, names: list[str]) -> str:
     The raw combinations are counted first: there are far fewer of them than rows.
     """
     columns = ", ".join(loaded.column(name) for name in names)
-    cells = ", ".join(f"{_comparable(loaded.column(name))} AS v{i}" for i, name in enumerate(names))
+    cells = ", ".join(
+        f"{_comparable(loaded.column(name), marked=loaded.marked)} AS v{i}" for i, name in enumerate(names)
+    )
     raw = f"SELECT {columns}, count(*) AS m FROM {loaded.table} GROUP BY {columns}"
     return f"SELECT {cells}, sum(m) AS n FROM ({raw}) GROUP BY ALL"
 
 
-def _comparable(column: str) -> str:
+def _comparable(column: str, *, marked: bool) -> str:
     """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
     text = f"trim({column}, {literal(_BLANKS)})"
+    text = plain_sql(text) if marked else text
     number = f"TRY_CAST({text} AS DOUBLE)"
     return (
         f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
