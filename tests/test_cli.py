@@ -40,8 +40,9 @@ def test_adult8_has_the_keys_and_numbers_of_the_contract(adult_release):
     assert numbers["goals"] == [
         {"type": "k-anonymity", "column": None, "asked": 10, "achieved": 10, "holds": True}
     ]
-    assert (numbers["output"], numbers["report"]) == (str(path), None)
-    assert set(numbers["timings"]) == {"read", "encode", "cluster", "recode", "measure", "write", "verify"}
+    assert (numbers["output"], numbers["report"]) == (str(path), f"{path}.report.html")
+    stages = {"read", "encode", "cluster", "recode", "measure", "write", "verify", "report"}
+    assert set(numbers["timings"]) == stages
 
 
 def test_verify_holds_then_fails_after_one_cell_is_changed(adult_release, adult8, tmp_path):
@@ -157,7 +158,13 @@ def test_flags_of_later_versions_are_refused(people, flag):
 def test_demo_tells_where_everything_is(tmp_path):
     result = shoal("demo", "--dir", tmp_path / "d", "--rows", 500)
     assert result.exit_code == 0, result.stderr
-    for name in ("hospital.csv", "hospital.toml", "hospital-k5.csv", "hospital-k5.csv.manifest.json"):
+    for name in (
+        "hospital.csv",
+        "hospital.toml",
+        "hospital-k5.csv",
+        "hospital-k5.csv.manifest.json",
+        "hospital-k5.csv.report.html",
+    ):
         assert (tmp_path / "d" / name).exists()
         assert name in result.stdout
     check = shoal("verify", tmp_path / "d" / "hospital-k5.csv", "--recipe", tmp_path / "d" / "hospital.toml")

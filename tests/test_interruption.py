@@ -55,7 +55,7 @@ WRITING = (
     BEGIN
     + """
 true_write = release.write_table
-release.write_table = lambda table, path: (true_write(table, path), say_and_wait())
+release.write_table = lambda *given, **how: (true_write(*given, **how), say_and_wait())
 main()
 """
 )
@@ -64,8 +64,8 @@ HALF_WRITTEN = (
     + """
 true_write = release.write_table
 
-def write_half(table, path):
-    true_write(table, path)
+def write_half(table, path, **how):
+    true_write(table, path, **how)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     say_and_wait()
@@ -99,25 +99,25 @@ def with_earlier(folder: Path, name: str = "out.csv") -> None:
 def stop(script: str, arguments: list[str], folder: Path, sent: signal.Signals) -> tuple[int, str, str]:
     """Run a script until it says that the stage has begun, send it a signal, and wait for its end."""
     said = folder / "said"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, str(said), "anonymize", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while not said.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        assert said.exists()
-        process.send_signal(sent)
-        stdout, stderr = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, "-c", script, str(said), "anonymize", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(said, process)
+            process.send_signal(sent)
+            stdout, stderr = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
     said.unlink()
     return process.returncode, stdout, stderr
+
+
+def wait_for(said: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a file is there, while the process lives."""
+    deadline = time.monotonic() + PATIENCE
+    while not said.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert process.poll() is None, process.communicate()
+    assert said.exists()
 
 
 def large_table() -> str:

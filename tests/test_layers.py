@@ -41,6 +41,8 @@ LIVES_IN = {
     "fastapi": {"web"},
     "starlette": {"web"},
     "altair": {"report"},
+    "vl_convert": {"report"},
+    "jinja2": {"report", "web"},
 }
 
 

@@ -96,26 +96,25 @@ def test_no_mark_is_in_the_exception(case: Case, tmp_path: Path, monkeypatch: py
 
 
 def lose_a_row(write: Callable[..., None]) -> Callable[..., None]:
-    return lambda table, path: write(table.head(table.height - 1), path)
+    return lambda table, path, **how: write(table.head(table.height - 1), path, **how)
 
 
 def write_raw_cells(write: Callable[..., None]) -> Callable[..., None]:
-    return lambda table, path: write(
-        table.with_columns(age=pl.Series(ROWS).list.get(1), city=pl.lit(MARK)), path
-    )
+    raw = {"age": pl.Series(ROWS).list.get(1), "city": pl.lit(MARK)}
+    return lambda table, path, **how: write(table.with_columns(**raw), path, **how)
 
 
 def write_a_ragged_line(write: Callable[..., None]) -> Callable[..., None]:
-    def ragged(table: pl.DataFrame, path: Path) -> None:
-        write(table, path)
+    def ragged(table: pl.DataFrame, path: Path, **how: Any) -> None:
+        write(table, path, **how)
         path.write_text(path.read_text() + f'{MARK},"{MARK}\n')
 
     return ragged
 
 
 def leave_out_the_header(write: Callable[..., None]) -> Callable[..., None]:
-    def headless(table: pl.DataFrame, path: Path) -> None:
-        write(table, path)
+    def headless(table: pl.DataFrame, path: Path, **how: Any) -> None:
+        write(table, path, **how)
         path.write_text(path.read_text().partition("\n")[2])
 
     return headless

@@ -13,6 +13,7 @@ from shoal.cluster.registry import check_feasible, choose
 from shoal.engine import local
 from shoal.errors import RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import loss
+from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe, column_faults
@@ -20,7 +21,7 @@ from shoal.recode.publish import Published, publish
 from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
 from shoal.table.read import mark_missing, read
 from shoal.verify import verify_table
@@ -157,10 +158,11 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             k=int(sizes.min()),
             loss=loss(encoded, published.labels, costs, k),
             loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
+            profile=profile(table, encoded, published.labels, published.classes, costs, recipe),
             timings=timings,
             source=data,
         )
-    _warn_unprotected(recipe, encoded, published.labels)
+    _warn_unprotected(release)
     return release
 
 
@@ -201,22 +203,17 @@ def _released_frame(
     return pl.DataFrame({name: columns[name] for name in written if name in columns})
 
 
-def _warn_unprotected(recipe: Recipe, encoded: Encoded, labels: IntArray) -> None:
+def _warn_unprotected(release: Release) -> None:
     """Warn when a class shares one sensitive value: k says nothing about that."""
-    names = recipe.named("sensitive")
-    if not names or encoded.label is None or recipe.label != names[0]:
-        return
-    released = labels >= 0
-    pairs = np.unique(labels[released].astype(np.int64) << 32 | encoded.label[released])
-    values = np.bincount(pairs >> 32)
-    alike = int((values == 1).sum())
-    if alike:
-        warnings.warn(
-            f"{alike} of {len(values)} classes share one value of `{names[0]}`: whoever knows that a "
-            "person is in such a class knows that value. k-anonymity does not protect against this.",
-            SensitiveUnprotectedWarning,
-            stacklevel=3,
-        )
+    for column in release.profile.sensitive:
+        if column.alike:
+            warnings.warn(
+                f"{column.alike} of {release.classes} classes share one value of `{column.name}`: whoever "
+                "knows that a person is in such a class knows that value. k-anonymity does not protect "
+                "against this.",
+                SensitiveUnprotectedWarning,
+                stacklevel=3,
+            )
 
 
 def _recipe_from_arguments(

@@ -215,7 +215,12 @@ class Recipe(_Sections):
 
     def to_toml(self) -> str:
         """Write the recipe as TOML that `load` reads back."""
-        return tomli_w.dumps(self.to_dict())
+        return to_toml(self.to_dict())
+
+
+def to_toml(sections: Mapping[str, Any]) -> str:
+    """Write sections as TOML."""
+    return tomli_w.dumps(sections)
 
 
 def roles_of(**named: Iterable[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
 from importlib.metadata import version
@@ -16,7 +17,8 @@ import polars as pl
 
 from shoal.errors import PromiseError
 from shoal.measure.loss import Loss
-from shoal.recipe import Recipe
+from shoal.measure.profile import Profile
+from shoal.recipe import Recipe, to_toml
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.write import (
@@ -24,6 +26,7 @@ from shoal.table.write import (
     check_target,
     manifest_path,
     move_into_place,
+    report_path,
     sha256,
     temporary,
     write_table,
@@ -54,6 +57,8 @@ class Release:
         Size of the smallest class.
     loss, loss_tight : Loss
         Of what was published, and of the classes' own values.
+    profile : Profile
+        What a report may show of the rows.
     timings : dict of str to float
         Seconds of each stage.
     source : frame, optional
@@ -70,6 +75,7 @@ class Release:
     k: int
     loss: Loss
     loss_tight: Loss
+    profile: Profile
     timings: dict[str, float] = field(default_factory=dict)
     source: Any = None
 
@@ -84,27 +90,90 @@ class Release:
         """The released table, as the kind of frame that was given."""
         return frames.like(self.frame, self.source)
 
-    def write(self, path: str | Path | None = None, *, progress: Progress | None = None) -> Path:
+    def write(
+        self, path: str | Path | None = None, *, report: bool = False, progress: Progress | None = None
+    ) -> Path:
         """Write the release and its manifest; verify the file before it gets its name.
 
         The file appears under its name only after another engine has read it and found every
         promise kept. An earlier release of that name stays in place until then.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The ending chooses the format. Without it, [output] path of the recipe.
+        report : bool, default False
+            Also write the HTML report beside it.
+        progress : callable, optional
+            Called with the name of a stage and the share of it that is done.
         """
         target = Path(path or self.recipe.output.path or "")
         check_target(target)
-        with temporary(target) as release_file, temporary(manifest_path(target)) as manifest_file:
+        places = [target, manifest_path(target), *([report_path(target)] if report else [])]
+        with ExitStack() as stack:
+            made = [stack.enter_context(temporary(place)) for place in places]
             with stage(self.timings, "write", progress):
-                typed = release_file.suffix.lower() not in {".csv", ".tsv"}
-                frame = self._typed_frame() if typed else self.frame
-                write_table(frame, release_file, spreadsheet_safe=self.recipe.output.spreadsheet_safe)
+                self._write_frame(made[0])
             with stage(self.timings, "verify", progress):
-                self.accept(verify(release_file, self.recipe, rows=self.released, manifest=False))
-            manifest = self.manifest(sha256(release_file))
-            write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", manifest_file)
-            with all_or_nothing(target, manifest_path(target)):
-                move_into_place(release_file, target)
-                move_into_place(manifest_file, manifest_path(target))
+                self.accept(verify(made[0], self.recipe, rows=self.released, manifest=False))
+            digest = sha256(made[0])
+            manifest = json.dumps(self.manifest(digest), indent=2, ensure_ascii=False)
+            write_text(manifest + "\n", made[1])
+            if report:
+                with stage(self.timings, "report", progress):
+                    write_text(self._report_text(target.name, digest), made[2])
+            with all_or_nothing(*places):
+                for temporary_file, place in zip(made, places, strict=True):
+                    move_into_place(temporary_file, place)
         return target
+
+    def report(self, path: str | Path) -> Path:
+        """Write the HTML report about this release, one file that needs nothing else."""
+        target = Path(path)
+        with temporary(target) as file:
+            write_text(self._report_text(target.stem, None), file)
+            move_into_place(file, target)
+        return target
+
+    def _report_text(self, title: str, digest: str | None) -> str:
+        """Render the report; losses are rounded as in the manifest."""
+        from shoal.cluster.registry import METHODS
+        from shoal.report import Facts, render
+
+        info = METHODS[self.method]
+        options = info.options.model_validate(self.recipe.method.options)
+        return render(
+            Facts(
+                title=title,
+                version=version("shoal"),
+                rows=self.rows,
+                released=self.released,
+                suppressed=self.suppressed,
+                classes=self.classes,
+                k_asked=self.recipe.privacy.k,
+                k=self.k,
+                goals=[vars(goal) for goal in self.goals],
+                method=self.method,
+                paper=info.paper,
+                seed=self.recipe.method.seed,
+                options=options.model_dump(),
+                loss=_all_rounded(self.loss),
+                loss_tight=_all_rounded(self.loss_tight),
+                profile=self.profile,
+                kept=self.recipe.named("keep"),
+                recipe=to_toml(_shareable(self.recipe)),
+                verify_command=f"shoal verify {title} --recipe RECIPE.toml",
+                versions=_versions(),
+                digest=digest,
+                values=self.recipe.output.values,
+                bounds=self.recipe.output.bounds,
+            )
+        )
+
+    def _write_frame(self, path: Path) -> None:
+        typed = path.suffix.lower() not in {".csv", ".tsv"}
+        frame = self._typed_frame() if typed else self.frame
+        write_table(frame, path, spreadsheet_safe=self.recipe.output.spreadsheet_safe)
 
     def _typed_frame(self) -> pl.DataFrame:
         """Give whole numbers and dates that were read as texts their types, where nothing changes by it."""
@@ -140,8 +209,8 @@ class Release:
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [vars(goal) for goal in self.goals],
-            "loss": {name: _rounded(value) for name, value in self.loss.to_dict().items()},
-            "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
+            "loss": _all_rounded(self.loss),
+            "versions": _versions(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,6 +280,14 @@ def _shareable(recipe: Recipe) -> dict[str, Any]:
 def _recipe_digest(recipe: Recipe) -> str:
     text = json.dumps(_shareable(recipe), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()}
+
+
+def _all_rounded(loss: Loss) -> dict[str, float | int | None]:
+    return {name: _rounded(value) for name, value in loss.to_dict().items()}
 
 
 def _rounded(value: float | int | None) -> float | int | None:

@@ -91,7 +91,7 @@ def anonymize(
 def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
-    from shoal.table.write import check_target, manifest_path
+    from shoal.table.write import check_target, manifest_path, report_path
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
@@ -100,8 +100,12 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
         _announce_compiling()
     with progress_bar(quiet) as progress:
         release = prepare(None, recipe, progress=progress)
-        path = release.write(progress=progress)
-    paths = {"output": str(path), "manifest": str(manifest_path(path)), "report": None}
+        path = release.write(report=True, progress=progress)
+    paths = {
+        "output": str(path),
+        "manifest": str(manifest_path(path)),
+        "report": str(report_path(path)),
+    }
     return {**release.to_dict(), **paths}
 
 
@@ -128,6 +132,7 @@ def summary(result: dict[str, Any]) -> str:
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
+        f"  report:   {result['report']}",
     ]
     return "\n".join(lines)
 

@@ -24,7 +24,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 
 _STAGES = {
     "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
-    "measure": "measuring", "write": "writing", "verify": "verifying",
+    "measure": "measuring", "write": "writing", "verify": "verifying", "report": "reporting",
 }  # fmt: skip
 INTERRUPTED, INTERNAL = 130, 4
 

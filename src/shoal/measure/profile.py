@@ -294,7 +294,7 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
 
 def _scale(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Scale:
     """Choose the edges for ascending numbers."""
-    if len(numbers) < 2 or not isfinite(numbers[-1] - numbers[0]):
+    if len(numbers) < 2 or not isfinite(float(numbers[-1]) - float(numbers[0])):
         return _Scale(np.zeros(0), (), (), (), ())
     if isinstance(column, RangeColumn) and column.kind == "ordinal":
         return _order_scale(column.order, numbers)
@@ -477,8 +477,8 @@ def _number(column: RangeColumn, text: str) -> float:
 
 def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
     """Return which share of each range lies below an edge; a range without a width is a point."""
-    width = high - low
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        width = high - low
         shares = np.clip((edge - low) / width, 0.0, 1.0)
     return np.where(np.isnan(low), 0.0, np.where(width > 0, shares, low < edge))
 

@@ -33,7 +33,7 @@ def check_target(path: Path) -> None:
 
 
 def _check_place(path: Path) -> None:
-    for file in (path, manifest_path(path)):
+    for file in (path, manifest_path(path), report_path(path)):
         if file.is_dir():
             raise OutputError("output.unwritable", f"The output {file} is a folder.", "name a file")
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -49,6 +49,11 @@ def _check_place(path: Path) -> None:
 def manifest_path(path: Path) -> Path:
     """Return where a release's manifest lies: beside it."""
     return path.with_name(path.name + ".manifest.json")
+
+
+def report_path(path: Path) -> Path:
+    """Return where a release's report lies: beside it."""
+    return path.with_name(path.name + ".report.html")
 
 
 @contextmanager
