@@ -20,6 +20,7 @@ from shoal.options import METHODS, Options
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
 GOALS = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
+GRID_HINT = "for example grid = 5 (dates: in days)"
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
@@ -369,7 +370,7 @@ def _output_faults(recipe: Recipe) -> list[Fault]:
         needs_grid = column.kind in ("numeric", "ordinal", "date") and column.hierarchy is None
         if recipe.output.bounds == "snapped" and needs_grid and column.grid is None:
             message = f"Column `{name}` has no grid for its bounds to snap to."
-            faults.append(Fault("recipe.invalid", message, "for example grid = 5 (dates: in days)"))
+            faults.append(Fault("recipe.invalid", message, GRID_HINT))
         ends = [end for end in (f"{name}_low", f"{name}_high") if end in recipe.columns]
         if recipe.output.bounds_as == "columns" and ends:
             message = f"Column `{ends[0]}` would be written twice: as itself and as a bound of `{name}`."

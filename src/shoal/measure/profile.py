@@ -272,7 +272,9 @@ def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Group
     edges = scale.edges[kept]
     cell_of = np.zeros(len(counts), np.int64)
     cell_of[present] = np.searchsorted(edges, numbers[present], side="right")
-    if n_missing >= SMALLEST and counts[present].sum() >= SMALLEST:
+    if len(present) == 0:
+        labels = [MISSING]
+    elif n_missing >= SMALLEST and counts[present].sum() >= SMALLEST:
         labels.append(MISSING)
     elif n_missing and len(labels) > 1:
         labels[-1] += ", or missing"

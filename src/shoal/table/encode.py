@@ -11,7 +11,7 @@ import polars as pl
 from shoal.errors import DataError, Fault, HierarchyError, ShoalError
 from shoal.hierarchy import build, files
 from shoal.hierarchy.tree import Tree
-from shoal.recipe import Column, Recipe
+from shoal.recipe import GRID_HINT, Column, Recipe
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle
@@ -41,6 +41,8 @@ def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
     faults = [fault for error in errors for fault in error.faults]
     if recipe.privacy.missing == "error":
         faults += _missing_faults(columns)
+    if recipe.output.bounds == "snapped":
+        faults += _grid_faults(columns, recipe)
     if faults:
         kind = type(errors[0]) if errors else DataError
         raise kind.from_faults(faults)
@@ -54,6 +56,15 @@ def _missing_faults(columns: list[QuasiColumn]) -> list[Fault]:
         Fault("data.missing", f"Column `{name}` has {count} missing values.", hint)
         for name, count in counts.items()
         if count
+    ]
+
+
+def _grid_faults(columns: list[QuasiColumn], recipe: Recipe) -> list[Fault]:
+    """Refuse ranges that would silently stay tight: their kind was found, so the recipe could not tell."""
+    return [
+        Fault("recipe.invalid", f"Column `{column.name}` has no grid for its bounds to snap to.", GRID_HINT)
+        for column in columns
+        if isinstance(column, RangeColumn) and recipe.columns[column.name].grid is None
     ]
 
 
