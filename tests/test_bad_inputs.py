@@ -140,7 +140,8 @@ def test_bad_usage_is_status_2_and_leaves_nothing(wrong: list[str], tmp_path: Pa
 
 def test_the_good_table_of_all_cases_is_good(tmp_path: Path) -> None:
     assert run("anonymize", *flags()(tmp_path)).exit_code == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["out.csv", "out.csv.manifest.json"]
+    made = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert made == ["out.csv", "out.csv.manifest.json", "out.csv.report.html"]
 
 
 def test_the_good_recipe_of_all_cases_is_good(tmp_path: Path) -> None:
@@ -333,7 +334,8 @@ from shoal.cli.main import app
 
 measured, *arguments = sys.argv[1:]
 target = Path(arguments[-1])
-files = {"release": target, "manifest": Path(str(target) + ".manifest.json")}
+beside = {"manifest": Path(f"{target}.manifest.json"), "report": Path(f"{target}.report.html")}
+files = {"release": target, **beside}
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 
 def run(size):
@@ -366,6 +368,7 @@ def rows_with_notes(number: int) -> str:
     [
         ("csv", "release", 1000),
         ("csv", "manifest", 4),
+        ("csv", "report", 4),
         ("parquet", "release", 1000),
         ("arrow", "release", 1000),
     ],
@@ -382,7 +385,8 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
         assert result["stderr"].startswith("error [output.unwritable]: ")
         assert (result["status"], result["stdout"]) == (2, "")
     assert first["left"] == {}
-    assert second["left"] == dict.fromkeys([f"out.{ending}", f"out.{ending}.manifest.json"], "earlier")
+    made = [f"out.{ending}{suffix}" for suffix in ("", ".manifest.json", ".report.html")]
+    assert second["left"] == dict.fromkeys(made, "earlier")
 
 
 @pytest.mark.parametrize("command", ["anonymize", "verify"])

@@ -136,6 +136,16 @@ def test_flags_override_the_recipe(people):
     assert not (people / "a.csv").exists()
 
 
+def test_the_input_is_never_overwritten(people):
+    before = (people / "people.csv").read_bytes()
+    result = shoal(
+        "anonymize", "people.csv", "--quasi", "age", "--default", "drop", "--k", 2, "-o", "people.csv"
+    )
+    assert result.exit_code == 2
+    assert "[output.unwritable]" in result.stderr
+    assert (people / "people.csv").read_bytes() == before
+
+
 def test_quiet_prints_nothing(people):
     result = shoal(
         "anonymize", "people.csv", "--quasi", "age", "--default", "drop", "--k", 2, "-o", "q.csv", "-q"

@@ -29,6 +29,7 @@ KINDS = {
         {"kind": "numeric"},
         pl.Float64,
     ),
+    "tenth": (st.sampled_from([at / 10 for at in range(17)]), {"kind": "numeric"}, pl.Float64),
     "date": (
         st.dates() | st.dates(datetime.date(2020, 1, 1), datetime.date(2020, 3, 1)),
         {"kind": "date"},
@@ -119,7 +120,7 @@ def test_published_rows_are_spread_but_none_is_lost(case):
     assert all(cell.after >= -1e-9 for cell in cells)
 
 
-@given(columns("whole", "few", "fraction", "date", "intervals", "months"))
+@given(columns("whole", "few", "fraction", "tenth", "date", "intervals", "months"))
 @settings(max_examples=300, deadline=None)
 def test_no_label_tells_the_lowest_or_highest_value(case):
     _, values, dtype, spec, size = case
@@ -135,7 +136,7 @@ def test_no_label_tells_the_lowest_or_highest_value(case):
     assert not shown & ends
 
 
-@given(columns("whole", "few", "date", "intervals", "months"))
+@given(columns("whole", "few", "tenth", "date", "intervals", "months"))
 @settings(max_examples=300, deadline=None)
 def test_labels_say_what_is_counted(case):
     _, values, dtype, spec, size = case
@@ -191,6 +192,19 @@ def test_a_node_is_shared_out_over_the_leaves_that_occur():
         ("a2", 21, 6 + 20 + 5),
         ("c", 19, 5),
         ("d", 13, 5 + 12),
+    ]
+
+
+def test_everything_lost_is_shared_out_over_all_values_and_missing():
+    # The class of twelve is published `*`: three rows for each of 1, 2, 3 and missing.
+    values = [1] * 10 + [2] * 10 + [3] * 10 + [None] * 10 + [1] * 8 + [None] * 4
+    labels = [0] * 10 + [1] * 10 + [2] * 10 + [3] * 10 + [4] * 12
+    cells = column_of(values, pl.Int64, labels=labels).cells
+    assert [(cell.label, cell.before, round(cell.after, 9)) for cell in cells] == [
+        ("below 2", 18, 13),
+        ("2", 10, 13),
+        ("above 2", 10, 13),
+        (MISSING, 14, 13),
     ]
 
 

@@ -29,6 +29,8 @@ def settled(values, column=ANY, dtype=None):
         (["2026-01-31", "2025-12-01T10:00"], "date", [date(2026, 1, 31), date(2025, 12, 1)]),
         (["a", "1"], "categorical", ["a", "1"]),
         (["nan", "1"], "categorical", ["nan", "1"]),
+        (["2024-13-45", "2024-01-01"], "categorical", ["2024-13-45", "2024-01-01"]),  # no such day
+        (["\u0663", "\u0664"], "categorical", ["\u0663", "\u0664"]),  # digits of another script
         ([None, None], "categorical", [None, None]),
     ],
 )

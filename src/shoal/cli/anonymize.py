@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
-from shoal.errors import Fault, RecipeError
+from shoal.errors import Fault, OutputError, RecipeError
 
 _LATER = "Not in this version."
 
@@ -96,6 +97,8 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
     check_target(Path(recipe.output.path))
+    if _is_same_file(Path(recipe.output.path), recipe.resolve(recipe.input.path or "")):
+        raise OutputError("output.unwritable", "The output is the input itself.", "write to another file")
     if not quiet:
         _announce_compiling()
     with progress_bar(quiet) as progress:
@@ -107,6 +110,12 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
         "report": str(report_path(path)),
     }
     return {**release.to_dict(), **paths}
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return one.samefile(other)
+    return False  # one of them does not exist
 
 
 def _announce_compiling() -> None:

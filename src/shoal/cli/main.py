@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Annotated
 
@@ -43,6 +44,8 @@ def _shoal(
 
 def main() -> None:
     """Run the command line."""
+    # A job that is told to end cleans up behind it, as on Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except KeyboardInterrupt:

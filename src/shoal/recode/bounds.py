@@ -16,6 +16,7 @@ from shoal.table import forms
 from shoal.table.columns import IntArray, RangeColumn
 
 _EPOCH = date(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def _text(column: RangeColumn, number: Fraction) -> str:
     if column.kind == "ordinal":
         return column.order[int(number)]
     if column.kind == "date":
-        return (_EPOCH + timedelta(days=int(number))).isoformat()
+        day = min(max(int(number), _FIRST_DAY), _LAST_DAY)  # a wide grid may reach beyond the calendar
+        return (_EPOCH + timedelta(days=day)).isoformat()
     return number_text(int(number) if number.denominator == 1 else float(number))
 
 

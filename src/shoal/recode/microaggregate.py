@@ -71,7 +71,9 @@ def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:
     if step >= 1 and np.abs(values[present]).max(initial=0) < 2**53:
         rounded = pl.Series(steps.astype(np.int64) * int(step))
     elif step >= 1:
-        rounded = pl.Series(steps * float(step))
+        most = np.finfo(np.float64).max  # rounding up must not leave the numbers there are
+        with np.errstate(over="ignore"):
+            rounded = pl.Series(np.clip(steps * float(step), -most, most))
     else:  # dividing by 10^n gives the nearest float to the decimal, multiplying by 10^-n does not
         rounded = pl.Series(steps / float(1 / step))
     return rounded.set(pl.Series(~present), None)

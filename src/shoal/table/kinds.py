@@ -11,9 +11,9 @@ import polars as pl
 from shoal.errors import DataError
 from shoal.recipe import Column
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_LEADING_ZERO = r"^[+-]?0\d"  # a code such as a postcode, not a number
-_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_LEADING_ZERO = r"^[+-]?0[0-9]"  # a code such as a postcode, not a number
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?$"
 _EXACT_IN_FLOAT = 2**53
 
 
@@ -53,7 +53,11 @@ def _found_kind(values: pl.Series, column: Column) -> str:
         return "categorical"
     if _all_match(values, _NUMBER) and not values.str.contains(_LEADING_ZERO).any():
         return "numeric"
-    return "date" if _all_match(values, _DATE) else "categorical"
+    return (
+        "date"
+        if _all_match(values, _DATE) and _days(values.drop_nulls()).null_count() == 0
+        else "categorical"
+    )
 
 
 def _all_match(values: pl.Series, pattern: str) -> bool:
@@ -100,11 +104,16 @@ def _parsed_floats(values: pl.Series) -> pl.Series:
     return floats
 
 
+def _days(texts: pl.Series) -> pl.Series:
+    """Read ISO dates, with or without a time of day; null where there is no such day."""
+    return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+
+
 def _dates(values: pl.Series) -> pl.Series:
     if values.dtype in (pl.Date, pl.Datetime):
         days, fits = values.cast(pl.Date), values.is_not_null()
     elif values.dtype == pl.String:
-        days, fits = values.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False), values.str.contains(_DATE)
+        days, fits = _days(values), values.str.contains(_DATE)
     else:
         raise _misfit(values.name, "date", values.len() - values.null_count())
     fits = fits & days.dt.year().is_between(1, 9999)  # the years that an ISO date can be read back from

@@ -21,6 +21,8 @@ from shoal.table.spreadsheet import as_it_was
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
+# What DuckDB, Parquet or Arrow cannot take, or what has no text that is one value.
+_UNUSABLE = (pl.Binary, pl.Object, pl.Duration, pl.Int128, pl.UInt128, pl.Float16)
 
 
 def read(path: Path, given: Input) -> pl.DataFrame:
@@ -61,12 +63,10 @@ def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
         if (texts.str.len_bytes() != texts.str.len_chars()).any():  # plain ASCII is in NFC already
             texts = texts.str.normalize("NFC")
         return texts.set(texts.is_in(missing), None)
-    if dtype.is_float():
-        return column.fill_nan(None)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-        message = f"Column `{column.name}` holds lists, structures, bytes or durations."
+    if dtype.is_nested() or dtype in _UNUSABLE:
+        message = f"Column `{column.name}` is stored as {dtype}, which cannot be released."
         raise DataError("data.kind", message, "turn it into texts or numbers, or drop it before")
-    return column
+    return column.fill_nan(None) if dtype.is_float() else column
 
 
 def _unreadable(path: Path, why: str) -> DataError:
