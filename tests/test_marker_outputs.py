@@ -1,0 +1,101 @@
+"""A marker in few rows shows up in the release alone: not in report, manifest, measures or pictures."""
+
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.main import app
+from shoal.datasets import hospital
+from shoal.recipe import Recipe
+
+MARK = "ZXMARKERXZ"
+OUTLIER = 987_654_321  # a single person's value in a numeric column, and the column's maximum
+OLD = "1801-02-03"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table of 300 stays with marked cells in nine rows, its recipe, and its release."""
+    import polars as pl
+
+    folder = tmp_path_factory.mktemp("marked")
+    stays = hospital(300, seed=3).with_columns(pl.int_range(pl.len()).alias("row"))
+    marked = pl.col("row") < 9
+    stays = stays.with_columns(
+        pl.when(marked).then(pl.lit(MARK)).otherwise(pl.col(name)).alias(name)
+        for name in ("name", "profession", "diagnosis")
+    ).with_columns(
+        pl.when(pl.col("row") == 0).then(OUTLIER).otherwise(pl.col("cost")).alias("cost"),
+        pl.when(pl.col("row") == 0)
+        .then(pl.lit(OLD))
+        .otherwise(pl.col("birth_date").cast(pl.String))
+        .alias("birth_date"),
+    )
+    stays.drop("row").write_csv(folder / "stays.csv")
+    columns = {
+        "name": {"role": "identifier"},
+        "patient": {"role": "drop"},
+        "birth_date": {"role": "quasi"},
+        "sex": {"role": "quasi"},
+        "postcode": {"role": "drop"},
+        "profession": {"role": "quasi"},
+        "admission_date": {"role": "drop"},
+        "diagnosis": {"role": "sensitive"},
+        "cost": {"role": "quasi"},
+    }
+    recipe = Recipe.from_dict({"input": {"path": "stays.csv"}, "columns": columns, "privacy": {"k": 5}})
+    (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
+    return folder
+
+
+def printed(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def assert_unmarked(*texts):
+    for text in texts:
+        assert MARK not in text
+        assert str(OUTLIER) not in text.replace(",", "")
+        assert OLD not in text
+
+
+@pytest.fixture(scope="module")
+def released(folder):
+    out = folder / "out.csv"
+    text = printed("anonymize", folder / "recipe.toml", "-o", out, "--json")
+    return out, text
+
+
+def test_the_marks_are_in_the_release_so_that_the_other_tests_can_fail(released):
+    text = released[0].read_text(encoding="utf-8")
+    assert MARK in text
+    assert str(OUTLIER) in text
+    assert OLD in text
+
+
+def test_report_and_manifest_show_no_mark(released):
+    out, text = released
+    report = out.with_name("out.csv.report.html").read_text(encoding="utf-8")
+    assert "Distributions" in report  # it is the whole report
+    manifest = out.with_name("out.csv.manifest.json").read_text(encoding="utf-8")
+    assert_unmarked(report, manifest, text)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_measure_shows_no_mark(folder, released, form):
+    arguments = ["measure", folder / "stays.csv", "--recipe", folder / "recipe.toml", *form]
+    assert_unmarked(printed(*arguments), printed(*arguments, "--released", released[0]))
+
+
+@pytest.mark.parametrize("column", ["profession", "diagnosis", "cost", "birth_date"])
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["picture", "json"])
+def test_a_built_hierarchy_is_pictured_without_marks(folder, column, form):
+    assert_unmarked(printed("hierarchy", "build", folder / "stays.csv", "--column", column, *form))
+
+
+def test_reprs_in_terminal_and_notebook_show_no_mark(folder):
+    release = shoal.anonymize(Recipe.load(folder / "recipe.toml"))
+    assert "k-anonymity" in release._repr_html_()
+    assert_unmarked(repr(release), str(release), release._repr_html_(), repr(release.profile))
