@@ -19,7 +19,7 @@ def recipe_of(sensitive=(), **columns):
     return Recipe.from_dict({"columns": specs, "privacy": {"k": 2}})
 
 
-def profiled(table, recipe, labels=None, size=5):
+def profiled(table, recipe, labels=None, size=5, costs=True):
     """Profile a release: labels for each input row, else classes of neighbours in canonical order."""
     encoded = encode(table, recipe)
     if labels is None:
@@ -28,8 +28,8 @@ def profiled(table, recipe, labels=None, size=5):
     else:
         in_order = np.array(labels, np.int32)[encoded.order]
     published = publish(encoded, in_order, recipe)
-    costs = published_costs(encoded, published.classes)
-    return profile(table, encoded, published.labels, published.classes, costs, recipe)
+    lost = published_costs(encoded, published.classes) if costs else None
+    return profile(table, encoded, published.labels, published.classes, lost, recipe)
 
 
 def column_of(values, dtype=None, labels=None, size=5, **spec):

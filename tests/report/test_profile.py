@@ -305,3 +305,15 @@ def test_sensitive_columns_and_class_sizes_are_counted():
     told = [(each.name, each.distinct, each.missing, each.alike) for each in found.sensitive]
     assert told == [("ill", 1, 13, 2), ("gap", 1, None, 2)]
     assert found.class_sizes == ((4, 2), (12, 1))
+
+
+def test_typical_values_count_where_they_lie():
+    # One class of 0 to 29 is published as its mean, 14 or 15: all its rows lie in one cell.
+    table = pl.DataFrame({"q": [*range(30), *[40] * 12], "place": ["x"] * 20 + ["y"] * 22})
+    recipe = recipe_of(q={"kind": "numeric"}, place={"kind": "categorical"})
+    output = recipe.output.model_copy(update={"values": "microaggregate"})
+    recipe = recipe.model_copy(update={"output": output})
+    number, place = profiled(table, recipe, [0] * 30 + [1] * 12, costs=False).columns
+    assert sorted(cell.after for cell in number.cells)[-2:] == [12, 30]
+    assert [(cell.label, cell.before, cell.after) for cell in place.cells] == [("y", 22, 12), ("x", 20, 30)]
+    assert number.share_lost is None

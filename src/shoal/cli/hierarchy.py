@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -29,7 +28,6 @@ app = typer.Typer(
 
 _ENDINGS = (".csv", ".toml", ".json")
 _BUILDER = "How the tree is built (at most one)"
-_LINE = 100  # of a list in TOML; a longer one gets a line for each value
 _INDENT = 4  # of Rich's trees
 _DEPTHS = 20  # of which `show` lists the number of nodes
 
@@ -297,6 +295,7 @@ def _check_target(path: Path, source: Path | None = None) -> None:
 def _write(tree: Tree, path: Path, column: str) -> None:
     """Write a tree in the layout of the file's ending, and move it into place once it reads back the same."""
     from shoal.hierarchy import write_arx
+    from shoal.hierarchy.nested import json_text, toml_text
     from shoal.table.write import move_into_place, temporary, write_text
 
     ending = path.suffix.lower()
@@ -306,7 +305,7 @@ def _write(tree: Tree, path: Path, column: str) -> None:
             if ending == ".csv":
                 write_arx(tree, draft)
             else:
-                write_text(_toml(tree) if ending == ".toml" else _json(tree), draft)
+                write_text(toml_text(tree) if ending == ".toml" else json_text(tree), draft)
             if not _reads_back(draft, tree, column):
                 raise _lossy(tree, ending, column)
             move_into_place(draft, path)
@@ -336,54 +335,6 @@ def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError
         "a very deep tree fits .csv only; values that are no proper text, or end in control characters, "
         "fit no file",
     )
-
-
-def _json(tree: Tree) -> str:
-    """Write nested tables; a node with leaves only is a list of them."""
-    from shoal.hierarchy.picture import children_of
-
-    tables: list[dict[str, Any]] = [{} for _ in tree.labels]
-    children = children_of(tree)
-    root: dict[str, Any] = {}
-    for node, above in enumerate(tree.parent.tolist()):
-        parent = root if above < 0 else tables[above]
-        leaves = [tree.labels[child] for child in children[node]] if tree.height[node] == 1 else None
-        parent[tree.labels[node]] = tables[node] if leaves is None else leaves
-    return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
-
-
-def _toml(tree: Tree) -> str:
-    """Write one line for each node with leaves only, and for each leaf that has other siblings.
-
-    Dotted keys keep the order of siblings; tables with headers would come after all plain keys.
-    """
-    from shoal.hierarchy.picture import children_of
-
-    lines = []
-    children = children_of(tree)
-    for node, above in enumerate(tree.parent.tolist()):
-        if tree.height[node] == 1:
-            leaves = [_quoted(tree.labels[child]) for child in children[node]]
-            listed = f"[{', '.join(leaves)}]"
-            if len(listed) > _LINE:
-                listed = "\n    ".join(["[", *(f"{leaf}," for leaf in leaves)]) + "\n]"
-            lines.append(f"{_toml_key(tree, node)} = {listed}")
-        elif tree.height[node] == 0 and (above < 0 or tree.height[above] > 1):
-            lines.append(f"{_toml_key(tree, node)} = {{}}")
-    return "\n".join(lines) + "\n"
-
-
-def _toml_key(tree: Tree, node: int) -> str:
-    path = []
-    while node >= 0:
-        path.append(_quoted(tree.labels[node]))
-        node = int(tree.parent[node])
-    return ".".join(reversed(path))
-
-
-def _quoted(text: str) -> str:
-    """Write a text in quotes as TOML wants it: like JSON, but for one control character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _recipe_lines(column: str, kind: str, output: Path) -> str:

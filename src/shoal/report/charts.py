@@ -153,8 +153,7 @@ def _svg(layers: Sequence[altair.Chart], n_rows: int, alt_text: str, right: int)
         )
         .to_dict()
     )  # fmt: skip
-    major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
-    drawn = vl_convert.vegalite_to_svg(spec, vl_version=f"{major}.{minor}", allowed_base_urls=[])
+    drawn = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])  # no address may be asked for data
     return _inline(drawn, alt_text)
 
 

@@ -1,0 +1,55 @@
+"""Hierarchies as nested tables in JSON and TOML, written so that a person can edit them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from shoal.hierarchy.picture import children_of
+from shoal.hierarchy.tree import Tree
+
+_LINE = 100  # of a list in TOML; a longer one gets a line for each value
+
+
+def json_text(tree: Tree) -> str:
+    """Write nested tables; a node with leaves only is a list of them."""
+    tables: list[dict[str, Any]] = [{} for _ in tree.labels]
+    children = children_of(tree)
+    root: dict[str, Any] = {}
+    for node, above in enumerate(tree.parent.tolist()):
+        parent = root if above < 0 else tables[above]
+        leaves = [tree.labels[child] for child in children[node]] if tree.height[node] == 1 else None
+        parent[tree.labels[node]] = tables[node] if leaves is None else leaves
+    return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
+
+
+def toml_text(tree: Tree) -> str:
+    """Write one line for each node with leaves only, and for each leaf that has other siblings.
+
+    Dotted keys keep the order of siblings; tables with headers would come after all plain keys.
+    """
+    lines = []
+    children = children_of(tree)
+    for node, above in enumerate(tree.parent.tolist()):
+        if tree.height[node] == 1:
+            leaves = [_quoted(tree.labels[child]) for child in children[node]]
+            listed = f"[{', '.join(leaves)}]"
+            if len(listed) > _LINE:
+                listed = "\n    ".join(["[", *(f"{leaf}," for leaf in leaves)]) + "\n]"
+            lines.append(f"{_toml_key(tree, node)} = {listed}")
+        elif tree.height[node] == 0 and (above < 0 or tree.height[above] > 1):
+            lines.append(f"{_toml_key(tree, node)} = {{}}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_key(tree: Tree, node: int) -> str:
+    path = []
+    while node >= 0:
+        path.append(_quoted(tree.labels[node]))
+        node = int(tree.parent[node])
+    return ".".join(reversed(path))
+
+
+def _quoted(text: str) -> str:
+    """Write a text in quotes as TOML wants it: like JSON, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
