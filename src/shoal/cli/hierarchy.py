@@ -339,9 +339,11 @@ def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError
 
 def _recipe_lines(column: str, kind: str, output: Path) -> str:
     """Say how a recipe uses the file; the kind matters, as a file alone makes a column categorical."""
-    key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else _quoted(column)
-    lines = ("in a recipe:", f"[columns.{key}]", 'role = "quasi"', f"kind = {_quoted(kind)}",
-             f"hierarchy = {_quoted(str(output))}")  # fmt: skip
+    from shoal.hierarchy.nested import quoted
+
+    key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else quoted(column)
+    lines = ("in a recipe:", f"[columns.{key}]", 'role = "quasi"', f"kind = {quoted(kind)}",
+             f"hierarchy = {quoted(str(output))}")  # fmt: skip
     return "\n  ".join(lines)
 
 

@@ -32,7 +32,7 @@ def toml_text(tree: Tree) -> str:
     children = children_of(tree)
     for node, above in enumerate(tree.parent.tolist()):
         if tree.height[node] == 1:
-            leaves = [_quoted(tree.labels[child]) for child in children[node]]
+            leaves = [quoted(tree.labels[child]) for child in children[node]]
             listed = f"[{', '.join(leaves)}]"
             if len(listed) > _LINE:
                 listed = "\n    ".join(["[", *(f"{leaf}," for leaf in leaves)]) + "\n]"
@@ -45,11 +45,11 @@ def toml_text(tree: Tree) -> str:
 def _toml_key(tree: Tree, node: int) -> str:
     path = []
     while node >= 0:
-        path.append(_quoted(tree.labels[node]))
+        path.append(quoted(tree.labels[node]))
         node = int(tree.parent[node])
     return ".".join(reversed(path))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Write a text in quotes as TOML wants it: like JSON, but for one control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
