@@ -43,6 +43,7 @@ LIVES_IN = {
     "altair": {"report"},
     "vl_convert": {"report"},
     "jinja2": {"report", "web"},
+    "markupsafe": {"report", "web"},
 }
 
 

@@ -11,6 +11,7 @@ from html import escape
 from importlib.metadata import version
 from math import floor, log10
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -162,7 +163,7 @@ class Release:
                 profile=self.profile,
                 kept=self.recipe.named("keep"),
                 recipe=to_toml(_shareable(self.recipe)),
-                verify_command=f"shoal verify {title} --recipe RECIPE.toml",
+                verify_command=f"shoal verify {quote(title)} --recipe RECIPE.toml",
                 versions=_versions(),
                 digest=digest,
                 values=self.recipe.output.values,

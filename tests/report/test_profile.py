@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.measure.profile import ALL, MISSING, MOST_CELLS, OTHER, SMALLEST
+from shoal.measure.profile import MISSING, OTHER, SMALLEST
+from shoal.measure.scale import ALL, MOST_CELLS
 from tests.report.cases import column_of, profiled, recipe_of
 
 EPOCH = datetime.date(1970, 1, 1)

@@ -12,29 +12,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
-from math import ceil, floor, isfinite, log10
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.measure.scale import ALL, MOST_CELLS, Floats, Ints, scale_of
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
 
 SMALLEST = 10
-MOST_CELLS = 20
-ALL, OTHER, MISSING = "all values", "(other)", "(missing)"
+OTHER, MISSING = "(other)", "(missing)"
 
 _EPOCH = date(1970, 1, 1)
-_LONG = 1e12  # larger numbers are written with an exponent
 _AFTER_ALL = np.iinfo(np.int64).max  # stands for missing values, which are shown after all others
-_MONTHS = (1, 3, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)  # a month to a thousand years
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -228,34 +221,6 @@ def _published_rows(
 # --- Values on a line: numbers, dates, ordered texts ---
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Edges on a line, and the words for what lies between them.
-
-    An edge lies between the lowest and the highest value; `starts` and `stops` are the texts of the
-    first value after it and of the last one before it. `first` and `last` name the open cells at
-    the ends, `alone` the two cells of a scale of one edge, beside which may lie the lowest or highest
-    value itself. No label is one of these two.
-    """
-
-    edges: Floats
-    starts: Sequence[str]
-    stops: Sequence[str]
-    first: Sequence[str]
-    last: Sequence[str]
-    alone: Sequence[tuple[str, str]] = ()
-
-    def labels(self, kept: Sequence[int]) -> list[str]:
-        """Name the cells between the edges that are kept."""
-        if not kept:
-            return [ALL]
-        if len(kept) == 1 and self.alone:
-            return list(self.alone[kept[0]])
-        ends = [(self.starts[low], self.stops[high]) for low, high in pairwise(kept)]
-        inner = [start if start == stop else f"{start} to {stop}" for start, stop in ends]
-        return [self.first[kept[0]], *inner, self.last[kept[-1]]]
-
-
 def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
     """Cut the line at round numbers and merge what is left with too few rows.
 
@@ -265,7 +230,7 @@ def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Group
     present = present[present != column.missing]
     n_missing = int(counts.sum() - counts[present].sum())
     by_size = present[np.argsort(numbers[present], kind="stable")]
-    scale = _scale(column, numbers[by_size], counts[by_size])
+    scale = scale_of(column, numbers[by_size], counts[by_size])
     bins = np.searchsorted(scale.edges, numbers[by_size], side="right")
     kept = _kept_edges(np.bincount(bins, counts[by_size], minlength=len(scale.edges) + 1).tolist())
     labels = scale.labels(kept)
@@ -292,148 +257,6 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
             kept.append(edge)
             rows = 0.0
     return kept
-
-
-def _scale(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Scale:
-    """Choose the edges for ascending numbers."""
-    if len(numbers) < 2 or not isfinite(float(numbers[-1]) - float(numbers[0])):
-        return _Scale(np.zeros(0), (), (), (), ())
-    if isinstance(column, RangeColumn) and column.kind == "ordinal":
-        return _order_scale(column.order, numbers)
-    low, high = _bulk(numbers, counts)
-    if column.kind == "date":
-        return _date_scale(low, high, numbers)
-    step = _round_step((high - low) / (MOST_CELLS - 4))
-    if (numbers == np.floor(numbers)).all() and abs(numbers[[0, -1]]).max() < _LONG:
-        return _whole_scale(_inside([at - 0.5 for at in _multiples(max(1.0, step), low, high)], numbers))
-    # Compared as the label reads: 0.30000000000000004 lies above 0.3 but is written alike.
-    texts = {float(text): text for text in (_cut_text(at, step) for at in _multiples(step, low, high))}
-    edges = _inside(list(texts), numbers)
-    cuts = [texts[edge] for edge in edges]
-    return _Scale(
-        np.array(edges),
-        starts=cuts,
-        stops=cuts,
-        first=[f"below {cut}" for cut in cuts],
-        last=[f"{cut} and more" for cut in cuts],
-    )
-
-
-def _whole_scale(edges: Sequence[float]) -> _Scale:
-    starts = [_grouped(edge + 0.5) for edge in edges]
-    stops = [_grouped(edge - 0.5) for edge in edges]
-    return _Scale(
-        np.array(edges),
-        starts,
-        stops,
-        first=[f"below {start}" for start in starts],
-        last=[f"above {stop}" for stop in stops],
-        alone=[(f"below {edge:,.1f}", f"above {edge:,.1f}") for edge in edges],
-    )
-
-
-def _order_scale(order: Sequence[str], numbers: Floats) -> _Scale:
-    """Put an edge between all positions, or every few. The recipe names them, so labels may too."""
-    step = ceil(len(order) / MOST_CELLS)
-    edges = _inside([at - 0.5 for at in range(step, len(order), step)], numbers)
-    starts = [order[int(edge + 0.5)] for edge in edges]
-    stops = [order[int(edge - 0.5)] for edge in edges]
-    return _Scale(
-        np.array(edges),
-        starts,
-        stops,
-        first=[stop if stop == order[0] else f"up to {stop}" for stop in stops],
-        last=[start if start == order[-1] else f"{start} and above" for start in starts],
-    )
-
-
-def _date_scale(low: float, high: float, numbers: Floats) -> _Scale:
-    """Put edges between days, weeks, months or years."""
-    days = next((days for days in (1, 7) if (high - low) / days < MOST_CELLS - 1), None)
-    if days is None:
-        return _month_scale(low, high, numbers)
-    first = int(low) + days - (int(low) + 3) % days  # day -3 was a Monday
-    edges = _inside([day - 0.5 for day in range(first, int(high) + 1, days)], numbers)
-    starts, stops = [_day(edge + 0.5) for edge in edges], [_day(edge - 0.5) for edge in edges]
-    return _Scale(
-        np.array(edges),
-        starts,
-        stops,
-        first=[f"before {start}" for start in starts],
-        last=[f"after {stop}" for stop in stops],
-        alone=[("earlier days", "later days")] * len(edges),
-    )
-
-
-def _month_scale(low: float, high: float, numbers: Floats) -> _Scale:
-    begin, end = _month(low), _month(high)
-    step = next((s for s in _MONTHS if (end - begin) / s < MOST_CELLS - 1), _MONTHS[-1])
-    months = [month for month in range((begin // step + 1) * step, end + 1, step) if month >= 12]
-    months = [month for month in months if _inside([_first_day(month) - 0.5], numbers)]
-    unit = min(step, 12)
-    starts = [_month_text(month, unit) for month in months]
-    return _Scale(
-        np.array([_first_day(month) - 0.5 for month in months]),
-        starts,
-        stops=[_month_text(month - (12 if unit == 12 else 1), unit) for month in months],
-        first=[f"before {start}" for start in starts],
-        last=[f"{start} and later" for start in starts],
-    )
-
-
-def _inside(edges: Sequence[float], numbers: Floats) -> list[float]:
-    return [edge for edge in edges if numbers[0] < edge < numbers[-1]]
-
-
-def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
-    """Return two numbers with most rows between them, so that a few far out do not set the steps."""
-    rows = np.cumsum(counts)
-    low, high = np.searchsorted(rows, [0.01 * rows[-1], 0.99 * rows[-1]])
-    if numbers[low] < numbers[high]:
-        return float(numbers[low]), float(numbers[high])
-    return float(numbers[0]), float(numbers[-1])
-
-
-def _round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, ... at or above `least`, at whatever power of ten."""
-    power = floor(log10(max(least, 1e-300)))
-    steps = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
-    return next((step for step in steps if step >= least), 2 * steps[-1])
-
-
-def _multiples(step: float, low: float, high: float) -> list[float]:
-    """List the multiples of `step` above `low`, up to `high`."""
-    return [at * step for at in range(floor(low / step) + 1, floor(high / step) + 1)]
-
-
-def _cut_text(number: float, step: float) -> str:
-    digits = -floor(log10(step))
-    if abs(number) >= _LONG or digits > 6:
-        return f"{number:.6g}"
-    return f"{number:.{max(0, digits)}f}"
-
-
-def _grouped(number: float) -> str:
-    """Write a whole number; years and the like stay as they are."""
-    return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.0f}"
-
-
-def _month(day: float) -> int:
-    """Return the month of a day, counted from the year 0."""
-    when = date.fromordinal(int(day) + _EPOCH.toordinal())
-    return when.year * 12 + when.month - 1
-
-
-def _first_day(month: int) -> int:
-    return (date(month // 12, month % 12 + 1, 1) - _EPOCH).days
-
-
-def _month_text(month: int, unit: int) -> str:
-    return f"{month // 12:04}" if unit == 12 else f"{month // 12:04}-{month % 12 + 1:02}"
-
-
-def _day(number: float) -> str:
-    return str(date.fromordinal(int(number) + _EPOCH.toordinal()))
 
 
 def _range_mass(
