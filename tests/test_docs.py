@@ -97,6 +97,16 @@ def test_python_in_the_readme_runs(tmp_path):
     assert (tmp_path / "release.csv").read_text(encoding="utf-8").splitlines()[0] == "age,sex,disease"
 
 
+def test_python_in_its_page_runs(tmp_path):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    code += "\nassert (release.k, release.classes, verdict.holds) == (3, 2, True)"
+    code += "\nassert sorted(labels) == [0, 0, 0, 1, 1, 1]"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
 def test_commands_in_the_readme_run(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 

@@ -160,7 +160,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
             profile=profile(table, encoded, published.labels, published.classes, costs, recipe),
             timings=timings,
-            source=data,
+            kind=frames.kind_of(data),
         )
     _warn_unprotected(release)
     return release

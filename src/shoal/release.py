@@ -62,8 +62,8 @@ class Release:
         What a report may show of the rows.
     timings : dict of str to float
         Seconds of each stage.
-    source : frame, optional
-        The frame that was given; `table` is of the same kind.
+    kind : str
+        Of frame that was given: `table` is of the same kind. The frame itself is not kept.
     """
 
     frame: pl.DataFrame
@@ -78,7 +78,7 @@ class Release:
     loss_tight: Loss
     profile: Profile
     timings: dict[str, float] = field(default_factory=dict)
-    source: Any = None
+    kind: str = "polars"
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -89,7 +89,7 @@ class Release:
     @property
     def table(self) -> Any:
         """The released table, as the kind of frame that was given."""
-        return frames.like(self.frame, self.source)
+        return frames.as_kind(self.frame, self.kind)
 
     def write(
         self, path: str | Path | None = None, *, report: bool = False, progress: Progress | None = None

@@ -26,7 +26,7 @@ Where this differs from the paper, or says what the paper leaves open:
   by itself. Filling means: the rows given up that are nearest to its centroid join it until it has k. It
   costs IL of the filled class, less what those rows would have cost where they came from (the increase of IL
   when one goes back alone to those that stayed). When size x the sum of the weights is less, the class is
-  suppressed. Without "less what ...", almost every small class would be: filling moves k - size rows that
+  suppressed. Without "less what ..." many more would be, at a loss: filling moves k - size rows that
   are not lost otherwise. There is no limit on the number of rows suppressed.
 - Missing values, weights, uneven trees and constant columns are not in the paper.
 """

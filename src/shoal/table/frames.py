@@ -48,15 +48,18 @@ def series(table: pl.DataFrame, name: str) -> pl.Series:
     return column.alias(name + " ") if name.startswith("^") and name.endswith("$") else column
 
 
-def like(table: pl.DataFrame, data: Any) -> Any:
-    """Convert a Polars frame to the kind of `data`; a frame of an unknown kind stays Polars."""
+def kind_of(data: Any) -> str:
+    """Name the kind of frame: "pandas", "pyarrow", or "polars" for everything else."""
     import narwhals as nw
 
-    if isinstance(data, pl.DataFrame | pl.LazyFrame) or data is None:
-        return table
+    if data is None or isinstance(data, pl.LazyFrame):
+        return "polars"
     kind = nw.from_native(data, eager_only=True).implementation
-    if kind.is_pandas():
+    return "pandas" if kind.is_pandas() else "pyarrow" if kind.is_pyarrow() else "polars"
+
+
+def as_kind(table: pl.DataFrame, kind: str) -> Any:
+    """Convert a Polars frame to a kind that `kind_of` names."""
+    if kind == "pandas":
         return table.to_pandas()
-    if kind.is_pyarrow():
-        return table.to_arrow()
-    return table
+    return table.to_arrow() if kind == "pyarrow" else table
