@@ -182,10 +182,11 @@ def test_demo_tells_where_everything_is(tmp_path):
 
 
 def test_methods_lists_options_with_their_defaults():
-    (method,) = json.loads(shoal("methods", "--json").stdout)
-    assert set(method) == {"name", "paper", "idea", "cost", "guarantees", "options"}
-    assert method["name"] == "k-member"
-    assert method["options"]["class_penalty"] == 1.0
+    methods = {method["name"]: method for method in json.loads(shoal("methods", "--json").stdout)}
+    assert list(methods) == ["k-member", "mondrian"]
+    for method in methods.values():
+        assert set(method) == {"name", "paper", "idea", "cost", "guarantees", "options"}
+    assert methods["k-member"]["options"]["class_penalty"] == 1.0
     assert "k-member" in shoal("methods").stdout
 
 

@@ -11,14 +11,22 @@ import pytest
 
 from shoal import recipe as recipes
 from shoal.errors import CODES
-from shoal.options import KMemberOptions
+from shoal.options import KMemberOptions, MondrianOptions
 from shoal.verify import PROBLEMS
 
 ROOT = Path(__file__).parents[1]
 RECIPE_PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")
 ERROR_PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SECTIONS = [recipes.Input, recipes.Column, recipes.Privacy, recipes.Method, recipes.Output, KMemberOptions]
+SECTIONS = [
+    recipes.Input,
+    recipes.Column,
+    recipes.Privacy,
+    recipes.Method,
+    recipes.Output,
+    KMemberOptions,
+    MondrianOptions,
+]
 
 
 @pytest.mark.parametrize("key", sorted({key for section in SECTIONS for key in section.model_fields}))

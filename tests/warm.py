@@ -9,4 +9,6 @@ from shoal.recipe import Recipe
 def compile_kernels():
     """Anonymize a table of four rows."""
     table = pl.DataFrame({"age": [1, 2, 3, 4, 5], "sex": ["f", "m", "f", "m", "f"], "ill": list("ababa")})
-    prepare(table, Recipe.from_roles(quasi=["age", "sex"], sensitive=["ill"], k=2))
+    for method in ("k-member", "mondrian"):
+        changes = {"method": {"name": method}}
+        prepare(table, Recipe.from_roles(quasi=["age", "sex"], sensitive=["ill"], k=2, changes=changes))

@@ -136,7 +136,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
         check_feasible(table.height, recipe.privacy.k)
     with stage(timings, "encode", progress):
         encoded = encode_columns(table, recipe)
-    method = choose(recipe.method.name)
+    method, reason = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
         labels = local.run(encoded, recipe, method, tick).labels
     with stage(timings, "recode", progress):
@@ -151,6 +151,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             frame=frame,
             recipe=recipe,
             method=method.name,
+            reason=reason,
             rows=table.height,
             released=frame.height,
             suppressed=table.height - frame.height,

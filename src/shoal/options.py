@@ -32,6 +32,12 @@ class KMemberOptions(Options):
     class_penalty: float = Field(default=1.0, ge=0, le=1000, allow_inf_nan=False)
 
 
+class MondrianOptions(Options):
+    """Options of Mondrian: whether equal values stay together at a cut (strict) or are dealt out."""
+
+    mode: Literal["strict", "relaxed"] = "strict"
+
+
 # None: the contract names the method, but this version does not have it yet.
 METHODS: dict[str, type[Options] | None] = {
     "auto": Options,
@@ -41,7 +47,7 @@ METHODS: dict[str, type[Options] | None] = {
     "systematic": None,
     "kaca": None,
     "cb": None,
-    "mondrian": None,
+    "mondrian": MondrianOptions,
     "threshold": None,
     "c-means": None,
     "incognito": None,

@@ -48,8 +48,8 @@ class Release:
         The released rows in canonical order.
     recipe : Recipe
         What was asked for.
-    method : str
-        The method that ran; `auto` is resolved.
+    method, reason : str
+        The method that ran, and why, when `auto` picked it.
     rows, released, suppressed : int
         Rows in = rows released + rows suppressed.
     classes : int
@@ -69,6 +69,7 @@ class Release:
     frame: pl.DataFrame
     recipe: Recipe
     method: str
+    reason: str
     rows: int
     released: int
     suppressed: int
@@ -218,6 +219,7 @@ class Release:
         """Return the numbers that `shoal anonymize --json` prints."""
         return {
             "method": self.method,
+            "reason": self.reason,
             "seed": self.recipe.method.seed,
             "rows": self.rows,
             "released": self.released,

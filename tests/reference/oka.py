@@ -17,16 +17,13 @@ Where this differs from the paper, or says what the paper leaves open:
   have left meanwhile. Then the centroids are made anew from the rows that stay, for lines 13 and 15, and
   follow each row received.
 - A seed may be given up like any other row, and a row may come back to the class that gave it up.
-- `iterations` (section 5 names it only). The first pass is figure 1. Each further pass begins with classes
-  without rows and deals all rows, seeds too, anew in order. Until a class has got its first row the centroid
-  of the pass before stands in the seed's place and counts as one row (counted as none, all classes would be
-  at 0); after that size and centroid are those of the rows received, as in figure 1. A class that gets no
-  row at all keeps its old centroid, in the adjustment stage too, where it is filled like any other.
+- `iterations` (section 5 names it only). Each further pass is figure 1 once more, with new seeds: of each
+  class of the pass before the row nearest to its centroid, in place of line 3.
 - `suppress` (section 5 names it only), settled between lines 8 and 9, for each class with fewer than k rows
   by itself. Filling means: the rows given up that are nearest to its centroid join it until it has k. It
   costs IL of the filled class, less what those rows would have cost where they came from (the increase of IL
   when one goes back alone to those that stayed). When size x the sum of the weights is less, the class is
-  suppressed. Without "less what ..." many more would be, at a loss: filling moves k - size rows that
+  suppressed. Without "less what ...", almost every small class would be: filling moves k - size rows that
   are not lost otherwise. There is no limit on the number of rows suppressed.
 - Missing values, weights, uneven trees and constant columns are not in the paper.
 """
@@ -85,7 +82,7 @@ def add_to_closest(columns, row, classes, centroids, among):
     """Lines 8-9 of figure 1, 13 and 15 of figure 2: the least size x D({row, centroid}); lowest of ties."""
 
     def distance(j):
-        return max(len(classes[j]), 1) * centroid_distance(columns, row, centroids[j])
+        return len(classes[j]) * centroid_distance(columns, row, centroids[j])
 
     j = min(among, key=distance)
     classes[j].append(row)
@@ -102,12 +99,12 @@ def first_pass(columns, n, seeds):
     return classes, centroids
 
 
-def further_pass(columns, n, old_centroids):
-    """All rows dealt anew, with the old centroids in place of seeds: the classes and their centroids."""
-    classes, centroids = [[] for _ in old_centroids], list(old_centroids)
-    for row in range(n):
-        add_to_closest(columns, row, classes, centroids, range(len(classes)))
-    return classes, centroids
+def nearest_rows(columns, classes, centroids):
+    """The seeds of a further pass: of each class the row nearest to its centroid, the lowest of ties."""
+    return [
+        min(members, key=lambda row: (centroid_distance(columns, row, centres), row))
+        for members, centres in zip(classes, centroids, strict=True)
+    ]
 
 
 def give_up(columns, k, members, centres):
@@ -166,7 +163,7 @@ def oka(columns, k, seeds, priority, *, iterations=1, suppress=False) -> list[in
 
     classes, centroids = first_pass(columns, n, seeds)
     for _ in range(iterations - 1):
-        classes, centroids = further_pass(columns, n, centroids)
+        classes, centroids = first_pass(columns, n, nearest_rows(columns, classes, centroids))
     numbers = [-1] * n
     for number, members in enumerate(adjust(columns, k, classes, centroids, priority, suppress)):
         for row in members:

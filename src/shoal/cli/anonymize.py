@@ -131,7 +131,8 @@ def summary(result: dict[str, Any]) -> str:
     gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} classes "
-        f"({result['suppressed']:,} suppressed), method {result['method']}, {result['seconds']:.1f} s",
+        f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
+        f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
     lines += [
         f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - verified on the written file"

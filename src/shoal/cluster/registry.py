@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InfeasibleError
-from shoal.options import KMemberOptions, Options
+from shoal.options import KMemberOptions, MondrianOptions, Options
 from shoal.table.columns import Encoded
 
 Progress = Callable[[float], None]  # called now and then with the share of the work that is done
@@ -78,6 +78,13 @@ def _make_kmember(k: int, seed: int, options: Options) -> Clusterer:
     return KMember(k, seed=seed, options=options)
 
 
+def _make_mondrian(k: int, seed: int, options: Options) -> Clusterer:
+    from shoal.cluster.mondrian import Mondrian
+
+    assert isinstance(options, MondrianOptions)
+    return Mondrian(k, seed=seed, options=options)
+
+
 METHODS: dict[str, MethodInfo] = {
     "k-member": MethodInfo(
         name="k-member",
@@ -88,9 +95,23 @@ METHODS: dict[str, MethodInfo] = {
         options=KMemberOptions,
         make=_make_kmember,
     ),
+    "mondrian": MethodInfo(
+        name="mondrian",
+        paper="LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity. ICDE 2006.",
+        idea="Cut the rows at the median of the column where they are widest; repeat in both parts.",
+        cost="O(n log n) time, O(n) memory",
+        guarantees="classes of at least k rows; no random choice",
+        options=MondrianOptions,
+        make=_make_mondrian,
+    ),
 }
+AUTO_KMEMBER_ROWS = 100_000  # above this, the square of the rows takes k-member longer than a coffee
 
 
-def choose(name: str) -> MethodInfo:
-    """Return the method of that name; `auto` is k-member as long as there is no other."""
-    return METHODS["k-member" if name == "auto" else name]
+def choose(name: str, n_rows: int) -> tuple[MethodInfo, str]:
+    """Return the method of that name, and for `auto` the reason for the one that was picked."""
+    if name != "auto":
+        return METHODS[name], ""
+    if n_rows <= AUTO_KMEMBER_ROWS:
+        return METHODS["k-member"], f"auto: least loss up to {AUTO_KMEMBER_ROWS:,} rows"
+    return METHODS["mondrian"], f"auto: k-member takes too long above {AUTO_KMEMBER_ROWS:,} rows"
