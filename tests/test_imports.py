@@ -60,6 +60,15 @@ print(callable(shoal.anonymize), callable(shoal.verify), shoal.cluster.KMember._
     assert run_python(code).strip() == "True True KMember"
 
 
+def test_a_home_that_cannot_be_written_to_is_no_obstacle():
+    code = """
+from shoal.kernels import cache_folder, hashing
+import numpy as np
+print(hashing.mixed(np.uint64(1)) > 0, "tmp" in str(cache_folder()).lower())
+"""
+    assert run_python(code, XDG_CACHE_HOME="/dev/null/nowhere", TMPDIR="/tmp").strip() == "True True"
+
+
 COUNT_COMPILATIONS = """
 import warnings
 warnings.simplefilter("ignore")

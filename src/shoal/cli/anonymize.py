@@ -120,9 +120,9 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 def _announce_compiling() -> None:
     """Say why the very first run takes longer."""
-    from shoal.kernels import cache_folder
+    from shoal.kernels import is_compiled
 
-    if not cache_folder().exists():
+    if not is_compiled():
         print("compiling for this machine, once; later runs start at once", file=sys.stderr)
 
 

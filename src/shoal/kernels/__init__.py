@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,24 @@ def cache_folder() -> Path:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
     digest.update(f"{numba.__version__} {np.__version__} {platform.python_version()}".encode())
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "shoal" / digest.hexdigest()[:16]
+    return _writable_home() / "shoal" / digest.hexdigest()[:16]
+
+
+def _writable_home() -> Path:
+    """Return the user's cache, or the system's temporary folder where there is none to write to."""
+    try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        (home / "shoal").mkdir(parents=True, exist_ok=True)
+        if os.access(home / "shoal", os.W_OK):
+            return home
+    except (OSError, RuntimeError):  # no such place, or nobody's home
+        pass
+    return Path(tempfile.gettempdir()) / f"shoal-{os.getuid() if hasattr(os, 'getuid') else 0}"
+
+
+def is_compiled() -> bool:
+    """Tell whether kernels were compiled before on this machine."""
+    return any(cache_folder().glob("**/*.nbi"))
 
 
 # Numba reads its cache folder when a function is decorated. It is set for our own kernels only,
@@ -39,4 +56,4 @@ try:
 finally:
     _config.CACHE_DIR = _before
 
-__all__ = ["cache_folder", "diameter", "hashing", "kmember", "mondrian", "quoting", "trees"]
+__all__ = ["cache_folder", "diameter", "hashing", "is_compiled", "kmember", "mondrian", "quoting", "trees"]
