@@ -8,7 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import stat
 import tempfile
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import numba
 import numpy as np
 
 
+@cache
 def cache_folder() -> Path:
     """Return where compiled kernels are kept: one folder for each state of the sources.
 
@@ -38,7 +42,19 @@ def _writable_home() -> Path:
             return home
     except (OSError, RuntimeError):  # no such place, or nobody's home
         pass
-    return Path(tempfile.gettempdir()) / f"shoal-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    return _private_temporary()
+
+
+def _private_temporary() -> Path:
+    """Return a folder in the temporary one that nobody else can put compiled code into."""
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.mkdtemp(prefix="shoal-"))
+    folder = Path(tempfile.gettempdir()) / f"shoal-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return folder if is_ours else Path(tempfile.mkdtemp(prefix="shoal-"))
 
 
 def is_compiled() -> bool:
