@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo test lint bench clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -20,11 +20,8 @@ help:  ## list the targets
 demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to verified release
 	$(BIN)/shoal demo --dir demo
 
-test: .venv/.complete lint  ## lint, then run all tests but the slow ones
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
-
-test-slow: .venv/.complete  ## the tests that take longer
-	$(BIN)/python -m pytest -n 2 -m slow
+test: .venv/.complete lint  ## lint, then run all tests
+	$(BIN)/python -m pytest -n 2
 
 lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks examples docs

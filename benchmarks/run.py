@@ -1,6 +1,6 @@
 """Speed and loss of shoal, measured in one run and printed as ratios.
 
-    python benchmarks/run.py [kmember] [million]
+    python benchmarks/run.py [methods] [million]
 
 Times are the best of several warm runs. Each part runs in a process of its own, so that peak memory
 is its own too. Adult and the yardstick come from `SHOAL_DATA` and `SHOAL_BENCH`, or from `../shared`
@@ -18,6 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from shoal.cluster import METHODS
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared"
@@ -44,36 +46,27 @@ def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
     CONSOLE.print(table)
 
 
-def kmember() -> None:
-    """Compare k-member on adult8 at k = 10 with the plain single-threaded loop."""
+def methods() -> None:
+    """Compare every method on adult8 at k = 10 with the plain single-threaded k-member loop."""
     recipe = Path(os.environ.get("SHOAL_DATA", SHARED / "data")) / "adult" / "adult8.toml"
     yardstick = Path(os.environ.get("SHOAL_BENCH", SHARED / "bench")) / "plain_kmember.py"
-    # Turn and turn about: a noisy neighbour then hurts both.
-    plain, ours = [], []
     with tempfile.TemporaryDirectory() as cache:
-        first = measured("kmember.py", recipe, XDG_CACHE_HOME=cache)
+        compiled = {name: measured("method.py", recipe, name, XDG_CACHE_HOME=cache) for name in METHODS}
+    # Turn and turn about: a noisy neighbour then hurts all of them.
+    runs: dict[str, list[dict[str, float]]] = {"plain k-member loop": [], **{name: [] for name in METHODS}}
     for _ in range(2):
-        plain.append(measured("yardstick.py", yardstick))
-        ours.append(measured("kmember.py", recipe))
-    plain_seconds = min(run["seconds"] for run in plain)
-    seconds = min(run["seconds"] for run in ours)
-    peak = max(run["peak_mib"] for run in ours)
-    show(
-        "k-member, adult8, k = 10, warm",
-        ["", "seconds", "ratio", "total IL", "peak MiB"],
-        [
-            ["plain loop, one thread", f"{plain_seconds:.2f}", "1.00", f"{plain[0]['il']:,.0f}", ""],
-            [
-                "shoal",
-                f"{seconds:.2f}",
-                f"{seconds / plain_seconds:.2f}",
-                f"{ours[0]['il']:,.0f}",
-                f"{peak:.0f}",
-            ],
-            ["shoal, first call: compiled", f"{first['first_seconds']:.1f}", "", "", ""],
-            ["shoal, first call: compiled before", f"{ours[0]['first_seconds']:.2f}", "", "", ""],
-        ],
-    )
+        runs["plain k-member loop"].append(measured("yardstick.py", yardstick))
+        for name in METHODS:
+            runs[name].append(measured("method.py", recipe, name))
+    best = {name: min(run["seconds"] for run in found) for name, found in runs.items()}
+    rows = []
+    for name, found in runs.items():
+        ratio = best[name] / best["plain k-member loop"]
+        first = f"{compiled[name]['first_seconds']:.1f}" if name in compiled else ""
+        peak = f"{max(run['peak_mib'] for run in found):.0f}" if name in compiled else ""
+        rows.append([name, f"{best[name]:.3f}", f"{ratio:.3f}", f"{found[0]['il']:,.0f}", peak, first])
+    columns = ["", "seconds, warm", "ratio", "total IL", "peak MiB", "seconds, first call: compiled"]
+    show("adult8, k = 10", columns, rows)
 
 
 def million(rows: int = 1_000_000) -> None:
@@ -86,7 +79,7 @@ def million(rows: int = 1_000_000) -> None:
     show(f"{rows:,} hospital stays, labels given (peak {peak:.0f} MiB)", ["stage", "seconds"], listed)
 
 
-PARTS = {"kmember": kmember, "million": million}
+PARTS = {"methods": methods, "million": million}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

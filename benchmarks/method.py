@@ -1,4 +1,4 @@
-"""Measure k-member on a recipe: first call, best warm run, loss, peak memory. Prints JSON."""
+"""Measure a method on a recipe at k = 10: first call, best warm run, loss, peak memory. Prints JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 
-from shoal.cluster import KMember
+from shoal.cluster import METHODS
 from shoal.measure.loss import loss
 from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
@@ -16,12 +16,13 @@ from shoal.table.read import read
 
 
 def main() -> None:
-    recipe = Recipe.load(sys.argv[1])
+    recipe, method = Recipe.load(sys.argv[1]), METHODS[sys.argv[2]]
     encoded = encode(read(recipe.resolve(recipe.input.path or ""), recipe.input), recipe)
+    clusterer = method.make(10, 7, method.options())
     seconds = []
     for _ in range(4):
         begin = time.perf_counter()
-        labels = KMember(10, seed=7).fit(encoded).labels
+        labels = clusterer.fit(encoded).labels
         seconds.append(time.perf_counter() - begin)
     il = loss(encoded, labels, tight_costs(encoded, labels), 10).il
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
