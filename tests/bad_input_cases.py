@@ -368,7 +368,7 @@ RECIPES = [
     Case("hierarchy-flag-without-file", "recipe.invalid", flags(TABLE, "--hierarchy", "city")),
     Case("hierarchy-of-unknown-column", "recipe.invalid", flags(TABLE, "--hierarchy", "zip=tree.csv")),
     Case("unknown-method", "recipe.invalid", flags(TABLE, "--method", "k-membr")),
-    Case("later-method", LATER, flags(TABLE, "--method", "mondrian")),
+    Case("later-method", LATER, flags(TABLE, "--method", "anatomy")),
     Case("unknown-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opns": 1}})),
     Case("bad-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opens": MARK}})),
     Case("option-of-auto", "recipe.option", recipe(method={"options": {"opens": "start"}})),
