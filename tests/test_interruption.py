@@ -132,12 +132,15 @@ def large_table() -> str:
     [(WRITING, False), (WRITING, True), (VERIFYING, True), (MANIFEST, True)],
     ids=["writing-the-first", "writing", "verifying", "writing-the-manifest"],
 )
-def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "told-to-end"])
+def test_an_interrupted_run_leaves_nothing(
+    script: str, earlier: bool, sent: signal.Signals, tmp_path: Path
+) -> None:
     arguments = flags()(tmp_path)
     if earlier:
         with_earlier(tmp_path)
     before = snapshot(tmp_path)
-    status, stdout, stderr = stop(script, arguments, tmp_path, signal.SIGINT)
+    status, stdout, stderr = stop(script, arguments, tmp_path, sent)
     assert (status, stdout) == (130, "")
     assert stderr == "interrupted; nothing was left behind\n"
     assert snapshot(tmp_path) == before

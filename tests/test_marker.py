@@ -37,8 +37,6 @@ from tests.bad_input_cases import (
     snapshot,
 )
 
-# Nothing optional exists yet: the day something raises it, its case belongs here.
-NOT_YET_POSSIBLE = {"extra.missing"}
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 facade = importlib.import_module("shoal.anonymize")
 release_module = importlib.import_module("shoal.release")
@@ -67,13 +65,7 @@ def by_roles(**more: Any) -> dict[str, Any]:
 
 
 def test_every_code_is_provoked() -> None:
-    assert {case.code for case in CASES} | {"promise.broken"} == set(CODES) - NOT_YET_POSSIBLE
-
-
-def test_what_is_said_to_be_impossible_is_raised_nowhere() -> None:
-    sources = [p for p in Path(shoal.__file__).parent.rglob("*.py") if p.name != "errors.py"]
-    raised = {code for code in NOT_YET_POSSIBLE if any(f'"{code}"' in p.read_text("utf-8") for p in sources)}
-    assert raised == set()
+    assert {case.code for case in CASES} | {"promise.broken"} == set(CODES)
 
 
 @each_case

@@ -39,7 +39,6 @@ CODES: dict[str, str] = {
     "infeasible.rows": "The table has fewer rows than k.",
     "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
     "promise.broken": "What was written does not keep a promise; it was deleted.",
-    "extra.missing": "An optional package is not installed.",
 }
 
 
@@ -117,10 +116,6 @@ class HierarchyError(ShoalError):
 
 class OutputError(ShoalError):
     """The release cannot be written."""
-
-
-class MissingExtraError(ShoalError):
-    """An optional package is needed; the hint has the install command."""
 
 
 class InfeasibleError(ShoalError):

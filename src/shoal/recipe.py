@@ -9,7 +9,7 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
@@ -444,7 +444,3 @@ def _is_address(path: str | None) -> bool:
 def _not_yet(what: str) -> Fault:
     message = f"This version of shoal does not have {what} yet."
     return Fault("recipe.not_available", message, "take it out of the recipe, or use a later version")
-
-
-KINDS: tuple[str, ...] = get_args(Kind)
-ROLES: tuple[str, ...] = get_args(Role)

@@ -140,6 +140,7 @@ class _Growth:
         start: int,
     ) -> None:
         from shoal.kernels import kmember as kernel
+        from shoal.kernels.classes import Classes
 
         m = len(begins)
         ends = np.append(begins[1:], self.n)
@@ -151,7 +152,7 @@ class _Growth:
             np.zeros(m, np.int32), np.zeros(-(-m // _BLOCK), np.int32), _BLOCK, _PARALLEL_FROM
         )
         n_classes, n_range, n_tree = self.n // self.k, len(fixed.span), len(fixed.leaf)
-        self.classes = kernel.Classes(
+        self.classes = Classes(
             np.zeros((n_classes, n_range), np.int32), np.zeros((n_classes, n_range), np.int32),
             np.zeros((n_classes, n_tree), np.int32), np.zeros(n_classes, np.int64),
             np.zeros(n_classes, np.int64),
@@ -184,14 +185,14 @@ class _Growth:
 
     def place_leftovers(self, priority: npt.NDArray[np.int64]) -> None:
         """Give the rows left over, in random order, to the classes that they cost least."""
-        from shoal.kernels import kmember as kernel
+        from shoal.kernels.classes import place_leftovers
 
         left = np.flatnonzero(self.labels < 0)
         left = left[np.argsort(priority[left])]
         if len(left) == 0:
             return
         points = fixed_columns(self.encoded, left)
-        kernel.place_leftovers(
+        place_leftovers(
             left, points.position, points.leaf, self.classes, int(self.cursor[0]), self.trees,
             self.fixed.span, self.labels,
         )  # fmt: skip

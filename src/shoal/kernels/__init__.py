@@ -68,8 +68,18 @@ _config: Any = numba.config
 _before = _config.CACHE_DIR
 _config.CACHE_DIR = str(cache_folder())
 try:
-    from shoal.kernels import diameter, hashing, kmember, mondrian, quoting, trees
+    from shoal.kernels import classes, diameter, hashing, kmember, mondrian, quoting, trees
 finally:
     _config.CACHE_DIR = _before
 
-__all__ = ["cache_folder", "diameter", "hashing", "is_compiled", "kmember", "mondrian", "quoting", "trees"]
+__all__ = [
+    "cache_folder",
+    "classes",
+    "diameter",
+    "hashing",
+    "is_compiled",
+    "kmember",
+    "mondrian",
+    "quoting",
+    "trees",
+]
