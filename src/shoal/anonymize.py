@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.cluster.registry import check_feasible, choose
+from shoal.cluster.clusterer import check_feasible
+from shoal.cluster.registry import choose
 from shoal.engine import local
 from shoal.errors import RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import loss

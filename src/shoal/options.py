@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat
 
 
 class Options(BaseModel):
@@ -38,15 +38,60 @@ class MondrianOptions(Options):
     mode: Literal["strict", "relaxed"] = "strict"
 
 
+class OKAOptions(Options):
+    """Options of OKA [lin2008], both named in its conclusion.
+
+    `iterations`: how often the clustering stage runs; each further run starts from the row nearest
+    to each class's centroid. `suppress`: leave a small class out when that costs less than filling
+    it, within `max_suppressed`.
+    """
+
+    iterations: int = Field(default=1, ge=1, le=100)
+    suppress: bool = False
+
+
+class SystematicOptions(Options):
+    """Options of systematic clustering: one position for all seed rows, or one drawn for each."""
+
+    seeds: Literal["systematic", "random"] = "systematic"
+
+
+class KACAOptions(Options):
+    """Options of KACA [li2006].
+
+    `weights` of weighted hierarchical distance: all steps alike, "height" (the more, the nearer to
+    the root, sharpened by `beta`), or one's own for each column, from the root downwards.
+    `outlier`: a class whose rows would lose more than this each is left out instead, within
+    `max_suppressed`.
+    """
+
+    weights: Literal["uniform", "height"] | dict[str, list[NonNegativeFloat]] = "uniform"
+    beta: float = Field(default=1.0, ge=1, le=100, allow_inf_nan=False)
+    outlier: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
+class CBOptions(Options):
+    """Options of CB [he2012].
+
+    `rounds`: partitions tried for each split. `ncp`: how a node of a tree is costed. `l`: split only
+    where both halves stay l-diverse in the `label` column (the first sensitive one by default).
+    """
+
+    rounds: int = Field(default=15, ge=1, le=1000)
+    ncp: Literal["height", "leaves", "order"] = "height"
+    l: int | None = Field(default=None, ge=1)  # noqa: E741 - the name that everybody uses
+    label: str | None = None
+
+
 # None: the contract names the method, but this version does not have it yet.
 METHODS: dict[str, type[Options] | None] = {
     "auto": Options,
     "local-search": None,
     "k-member": KMemberOptions,
-    "oka": None,
-    "systematic": None,
-    "kaca": None,
-    "cb": None,
+    "oka": OKAOptions,
+    "systematic": SystematicOptions,
+    "kaca": KACAOptions,
+    "cb": CBOptions,
     "mondrian": MondrianOptions,
     "threshold": None,
     "c-means": None,

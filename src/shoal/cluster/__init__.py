@@ -1,7 +1,12 @@
 """Clusterers: encoded quasi columns in, one class label for each row out."""
 
+from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
-from shoal.cluster.registry import METHODS, Clusterer, ClusterResult, choose
+from shoal.cluster.oka import OKA
+from shoal.cluster.registry import METHODS, choose
+from shoal.cluster.systematic import Systematic
 
-__all__ = ["METHODS", "ClusterResult", "Clusterer", "KMember", "Mondrian", "choose"]
+__all__ = [
+    "METHODS", "OKA", "ClusterResult", "Clusterer", "KMember", "Mondrian", "Systematic", "choose",
+]  # fmt: skip

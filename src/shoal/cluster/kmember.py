@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.registry import ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.errors import RecipeError
 from shoal.options import KMemberOptions
 from shoal.table.columns import Encoded
@@ -22,7 +22,7 @@ _PARALLEL_FROM = 32
 _SCANS_PER_CALL = 20_000_000
 
 
-class KMember:
+class KMember(Clusterer[KMemberOptions]):
     """Grow classes one row at a time, always taking the row that widens the class least.
 
     Start far from the last class, add the row that costs least until there are `k`, begin again.
@@ -67,10 +67,7 @@ class KMember:
        DASFAA 2007. doi:10.1007/978-3-540-71703-4_18
     """
 
-    def __init__(self, k: int, *, seed: int = 0, options: KMemberOptions | None = None) -> None:
-        self.k = k
-        self.seed = seed
-        self.options = options or KMemberOptions()
+    options_type = KMemberOptions
 
     def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
@@ -85,10 +82,6 @@ class KMember:
         growth.run(progress)
         growth.place_leftovers(priority)
         return ClusterResult(growth.labels)
-
-    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
-        """Label the rows, in the order of the input rows."""
-        return encoded.in_input_order(self.fit(encoded).labels)
 
 
 def draw(n_rows: int, seed: int) -> tuple[int, npt.NDArray[np.int64]]:
@@ -140,7 +133,7 @@ class _Growth:
         start: int,
     ) -> None:
         from shoal.kernels import kmember as kernel
-        from shoal.kernels.classes import Classes
+        from shoal.kernels.classes import empty_classes
 
         m = len(begins)
         ends = np.append(begins[1:], self.n)
@@ -152,11 +145,7 @@ class _Growth:
             np.zeros(m, np.int32), np.zeros(-(-m // _BLOCK), np.int32), _BLOCK, _PARALLEL_FROM
         )
         n_classes, n_range, n_tree = self.n // self.k, len(fixed.span), len(fixed.leaf)
-        self.classes = Classes(
-            np.zeros((n_classes, n_range), np.int32), np.zeros((n_classes, n_range), np.int32),
-            np.zeros((n_classes, n_tree), np.int32), np.zeros(n_classes, np.int64),
-            np.zeros(n_classes, np.int64),
-        )  # fmt: skip
+        self.classes = empty_classes(n_classes, n_range, n_tree)
         point = fixed_columns(self.encoded, np.array([start]))
         kernel.start_box(self.box, self.trees, point.position[:, 0], point.leaf[:, 0])
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.cluster.registry import ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.options import MondrianOptions
 from shoal.table.columns import Encoded, RangeColumn, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns
@@ -13,7 +12,7 @@ from shoal.table.fixed import FixedColumns, fixed_columns
 _ROWS_PER_CALL = 20_000_000  # between two calls progress is shown and an interruption is seen
 
 
-class Mondrian:
+class Mondrian(Clusterer[MondrianOptions]):
     """Cut groups of rows in two or more until no cut leaves every part with k rows.
 
     A group is cut in the column where it is widest: numbers at the median, trees into the children
@@ -49,10 +48,7 @@ class Mondrian:
        doi:10.1109/ICDE.2006.101
     """
 
-    def __init__(self, k: int, *, seed: int = 0, options: MondrianOptions | None = None) -> None:
-        self.k = k
-        self.seed = seed
-        self.options = options or MondrianOptions()
+    options_type = MondrianOptions
 
     def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
@@ -78,10 +74,6 @@ class Mondrian:
             if progress is not None:
                 progress(int(cursor[2]) / n)
         return ClusterResult(labels)
-
-    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
-        """Label the rows, in the order of the input rows."""
-        return encoded.in_input_order(self.fit(encoded).labels)
 
 
 def _table(encoded: Encoded, fixed: FixedColumns):  # type: ignore[no-untyped-def]  # a Numba tuple

@@ -1,51 +1,16 @@
-"""What every clusterer offers, and the table of those that shoal has."""
+"""The table of the methods that shoal has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from shoal.errors import InfeasibleError
-from shoal.options import KMemberOptions, MondrianOptions, Options
-from shoal.table.columns import Encoded
-
-Progress = Callable[[float], None]  # called now and then with the share of the work that is done
-
-
-@dataclass(frozen=True)
-class ClusterResult:
-    """A class for each row, in the order of the encoded rows; -1 marks a suppressed row."""
-
-    labels: npt.NDArray[np.int32]
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes."""
-        return int(self.labels.max(initial=-1)) + 1
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """The number of rows of each class."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_classes)
-
-
-class Clusterer(Protocol):
-    """A method: made with k, a seed and its options, it labels the rows of an encoded table."""
-
-    k: int
-    seed: int
-
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
-        """Label the rows, in the order of the encoded rows."""
-        ...
-
-    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
-        """Label the rows, in the order of the input rows."""
-        ...
+from shoal.cluster.clusterer import Clusterer
+from shoal.cluster.kmember import KMember
+from shoal.cluster.mondrian import Mondrian
+from shoal.cluster.oka import OKA
+from shoal.cluster.systematic import Systematic
+from shoal.options import Options
 
 
 @dataclass(frozen=True)
@@ -53,58 +18,58 @@ class MethodInfo:
     """What `shoal methods` tells about a method."""
 
     name: str
+    clusterer: type[Clusterer[Any]]
     paper: str
     idea: str
     cost: str
     guarantees: str
-    options: type[Options]
-    make: Callable[[int, int, Options], Clusterer]
+
+    @property
+    def options(self) -> type[Options]:
+        """The schema of the method's options."""
+        return self.clusterer.options_type
+
+    def make(self, k: int, seed: int, options: Options, may_suppress: int = 0) -> Clusterer[Any]:
+        """Make a clusterer."""
+        return self.clusterer(k, seed=seed, options=options, may_suppress=may_suppress)
 
 
-def check_feasible(n_rows: int, k: int) -> None:
-    """Refuse a table with fewer rows than k: no class could hold k of them."""
-    if n_rows < k:
-        raise InfeasibleError(
-            "infeasible.rows",
-            f"k = {k} is asked for, but only {n_rows} rows can be released.",
-            f"lower k to {n_rows} or less, or publish nothing from this table" if n_rows > 1 else "add rows",
-        )
-
-
-def _make_kmember(k: int, seed: int, options: Options) -> Clusterer:
-    from shoal.cluster.kmember import KMember
-
-    assert isinstance(options, KMemberOptions)
-    return KMember(k, seed=seed, options=options)
-
-
-def _make_mondrian(k: int, seed: int, options: Options) -> Clusterer:
-    from shoal.cluster.mondrian import Mondrian
-
-    assert isinstance(options, MondrianOptions)
-    return Mondrian(k, seed=seed, options=options)
-
-
-METHODS: dict[str, MethodInfo] = {
-    "k-member": MethodInfo(
+_ALL = [
+    MethodInfo(
         name="k-member",
+        clusterer=KMember,
         paper="Byun, Kamra, Bertino, Li: Efficient k-Anonymization Using Clustering Techniques. DASFAA 2007.",
         idea="Open a class far from the last one; k - 1 times add the row that widens it least; repeat.",
         cost="O(n^2) time, O(n) memory",
         guarantees="classes of k to 2k - 1 rows; exact greedy choice; same labels for any number of threads",
-        options=KMemberOptions,
-        make=_make_kmember,
     ),
-    "mondrian": MethodInfo(
+    MethodInfo(
+        name="oka",
+        clusterer=OKA,
+        paper="Lin, Wei: An Efficient Clustering Method for k-Anonymization. PAIS 2008.",
+        idea="Give each row to the nearest of n / k growing classes; then even out the sizes.",
+        cost="O(n^2 / k) time, O(n) memory",
+        guarantees="classes of at least k rows, n / k of them (fewer when small ones are suppressed)",
+    ),
+    MethodInfo(
+        name="systematic",
+        clusterer=Systematic,
+        paper="Kabir, Wang, Bertino: Efficient Systematic Clustering Method for k-Anonymization. "
+        "Acta Informatica 2011; as restated by Bhaladhare, Jinwala 2016.",
+        idea="Open a class at every k-th row in order; each other row joins where loss grows least.",
+        cost="O(n^2 / k) time, O(n) memory",
+        guarantees="n / k classes of at least k rows",
+    ),
+    MethodInfo(
         name="mondrian",
+        clusterer=Mondrian,
         paper="LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity. ICDE 2006.",
         idea="Cut the rows at the median of the column where they are widest; repeat in both parts.",
         cost="O(n log n) time, O(n) memory",
         guarantees="classes of at least k rows; no random choice",
-        options=MondrianOptions,
-        make=_make_mondrian,
     ),
-}
+]
+METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}
 AUTO_KMEMBER_ROWS = 100_000  # above this, the square of the rows takes k-member longer than a coffee
 
 

@@ -68,7 +68,7 @@ _config: Any = numba.config
 _before = _config.CACHE_DIR
 _config.CACHE_DIR = str(cache_folder())
 try:
-    from shoal.kernels import classes, diameter, hashing, kmember, mondrian, quoting, trees
+    from shoal.kernels import classes, diameter, hashing, kmember, mondrian, oka, quoting, systematic, trees
 finally:
     _config.CACHE_DIR = _before
 
@@ -80,6 +80,8 @@ __all__ = [
     "is_compiled",
     "kmember",
     "mondrian",
+    "oka",
     "quoting",
+    "systematic",
     "trees",
 ]

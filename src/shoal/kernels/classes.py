@@ -1,4 +1,4 @@
-"""Finished classes as boxes, and the rows that join them afterwards."""
+"""Classes as boxes: their widths, and the rows that join them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,20 @@ from shoal.kernels.trees import lifted
 class Classes(NamedTuple):
     """The boxes of all classes, their sizes, and what one row of each costs."""
 
-    low: np.ndarray  # int32 (n_classes, n_range)
-    high: np.ndarray  # int32 (n_classes, n_range)
-    node: np.ndarray  # int32 (n_classes, n_tree)
+    low: np.ndarray  # int32 (n_range, n_classes)
+    high: np.ndarray  # int32 (n_range, n_classes)
+    node: np.ndarray  # int32 (n_tree, n_classes)
     size: np.ndarray  # int64 (n_classes)
     diversity: np.ndarray  # int64 (n_classes)
+
+
+def empty_classes(n_classes: int, n_range: int, n_tree: int) -> Classes:
+    """Make room for so many classes, all of them without rows."""
+    return Classes(
+        np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
+        np.zeros((n_tree, n_classes), np.int32), np.zeros(n_classes, np.int64),
+        np.zeros(n_classes, np.int64),
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -28,13 +37,13 @@ def width(low, high, span):
 
 @njit(cache=True)
 def joined_diversity(classes, number, trees, span, position, leaf):
-    """Return D of a finished class after one more row has joined it."""
+    """Return D of a class after one more row has joined it."""
     total = np.int64(0)
     for col in range(span.shape[0]):
-        low = min(classes.low[number, col], position[col])
-        total += width(low, max(classes.high[number, col], position[col]), span[col])
+        low = min(classes.low[col, number], position[col])
+        total += width(low, max(classes.high[col, number], position[col]), span[col])
     for col in range(leaf.shape[0]):
-        node = lifted(trees, col, classes.node[number, col], leaf[col])
+        node = lifted(trees, col, classes.node[col, number], leaf[col])
         total += trees.height[trees.node_at[col] + node]
     return total
 
@@ -54,14 +63,25 @@ def best_class(classes, n_classes, trees, span, position, leaf):
 
 @njit(cache=True)
 def join(classes, number, trees, span, position, leaf):
-    """Widen a finished class for one more row. Writes `classes`."""
+    """Widen a class for one more row; one without rows becomes that row. Writes `classes`."""
+    first = classes.size[number] == 0
     for col in range(span.shape[0]):
-        classes.low[number, col] = min(classes.low[number, col], position[col])
-        classes.high[number, col] = max(classes.high[number, col], position[col])
+        at = position[col]
+        classes.low[col, number] = at if first else min(classes.low[col, number], at)
+        classes.high[col, number] = at if first else max(classes.high[col, number], at)
     for col in range(leaf.shape[0]):
-        classes.node[number, col] = lifted(trees, col, classes.node[number, col], leaf[col])
+        node = trees.leaf_node[trees.leaf_at[col] + leaf[col]] if first else classes.node[col, number]
+        classes.node[col, number] = lifted(trees, col, node, leaf[col])
     classes.size[number] += 1
     classes.diversity[number] = joined_diversity(classes, number, trees, span, position, leaf)
+
+
+@njit(cache=True)
+def box_rows(labels, positions, leaves, classes, trees, span):
+    """Put every row with a label into the box of its class. Writes `classes`, which must be empty."""
+    for row in range(labels.shape[0]):
+        if labels[row] >= 0:
+            join(classes, labels[row], trees, span, positions[:, row], leaves[:, row])
 
 
 @njit(cache=True)

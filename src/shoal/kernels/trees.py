@@ -27,3 +27,20 @@ def lifted(trees, col, node, leaf):
     while leaf < trees.first_leaf[nodes + node] or leaf > trees.last_leaf[nodes + node]:
         node = trees.parent[nodes + node]
     return node
+
+
+@njit(cache=True)
+def n_nodes(trees, col):
+    """Count the nodes of one column's tree."""
+    last = col + 1 == trees.node_at.shape[0]
+    return (trees.parent.shape[0] if last else trees.node_at[col + 1]) - trees.node_at[col]
+
+
+@njit(cache=True)
+def heights_over(trees, col, leaf, over):
+    """Compute what the lowest node over each node and `leaf` costs. Writes `over`, by node."""
+    nodes = trees.node_at[col]
+    for node in range(n_nodes(trees, col)):  # parents come before their children
+        at = nodes + node
+        covers = trees.first_leaf[at] <= leaf <= trees.last_leaf[at]
+        over[node] = trees.height[at] if covers else over[trees.parent[at]]

@@ -1,0 +1,83 @@
+"""What every clusterer offers, and what it gives back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import InfeasibleError
+from shoal.options import Options
+from shoal.table.columns import Encoded
+
+Progress = Callable[[float], None]  # called now and then with the share of the work that is done
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """A class for each row, in the order of the encoded rows; -1 marks a suppressed row."""
+
+    labels: npt.NDArray[np.int32]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of rows of each class."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_classes)
+
+
+class Clusterer(ABC, Generic[OptionsT]):
+    """A method: made with k, a seed and its options, it labels the rows of an encoded table.
+
+    Parameters
+    ----------
+    k : int
+        Smallest class size allowed, at least 2.
+    seed : int, optional
+        Chooses whatever the method draws at random.
+    options : Options, optional
+        Those of the method; its defaults when left out.
+    may_suppress : int, optional
+        How many rows the method may leave out; most methods leave out none.
+    """
+
+    options_type: ClassVar[type[Options]]
+
+    def __init__(
+        self, k: int, *, seed: int = 0, options: OptionsT | None = None, may_suppress: int = 0
+    ) -> None:
+        self.k = k
+        self.seed = seed
+        self.options: OptionsT = options if options is not None else self.options_type()  # type: ignore[assignment]
+        self.may_suppress = may_suppress
+
+    @abstractmethod
+    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+        """Label the rows, in the order of the encoded rows."""
+
+    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
+        """Label the rows, in the order of the input rows."""
+        return encoded.in_input_order(self.fit(encoded).labels)
+
+    def random(self) -> np.random.Generator:
+        """Return the source of the method's random choices, at its start."""
+        return np.random.Generator(np.random.PCG64(self.seed))
+
+
+def check_feasible(n_rows: int, k: int) -> None:
+    """Refuse a table with fewer rows than k: no class could hold k of them."""
+    if n_rows < k:
+        raise InfeasibleError(
+            "infeasible.rows",
+            f"k = {k} is asked for, but only {n_rows} rows can be released.",
+            f"lower k to {n_rows} or less, or publish nothing from this table" if n_rows > 1 else "add rows",
+        )

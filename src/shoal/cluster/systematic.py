@@ -1,0 +1,129 @@
+"""Systematic clustering [kabir2011], as [bhaladhare2016] restates it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.options import SystematicOptions
+from shoal.table.columns import Encoded
+from shoal.table.fixed import FixedColumns, fixed_columns
+
+_ROWS_TIMES_CLASSES = 200_000_000  # between two calls progress is shown and an interruption is seen
+_NO_LIMIT = 1 << 62
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+
+
+class Systematic(Clusterer[SystematicOptions]):
+    """Open a class at every k-th row in sorted order; each other row joins where the loss grows least.
+
+    Classes that end up with more than k rows then give up the rows that they got last, and these
+    join again: first the classes that still have fewer than k, then any. Time grows with the
+    square of the number of rows over k.
+
+    Parameters
+    ----------
+    k : int
+        Smallest class size allowed, at least 2.
+    seed : int, optional
+        Chooses the rows that open the classes.
+    options : SystematicOptions, optional
+        `seeds`: "systematic" draws one position for all runs of k rows, "random" one for each.
+
+    Notes
+    -----
+    Follows tables 9 and 10 of [bhaladhare2016]_, which restate [kabir2011]_. Settled here: there are
+    floor(n / k) runs of k rows, and the last n mod k rows open no class; no class is full while the
+    rows join for the first time; all classes give up rows before any of these joins again, in the
+    order of the classes and, within one, in the order in which it had got them.
+
+    Every class has at least k rows: as long as one has fewer, only such classes receive, and the
+    rows given up suffice, because there are n >= k x floor(n / k) rows.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> encoded = shoal.encode(pl.DataFrame({"age": [20, 21, 40, 41, 60]}), quasi=["age"])
+    >>> Systematic(k=2).fit(encoded).labels
+    array([0, 0, 1, 1, 1], dtype=int32)
+
+    References
+    ----------
+    .. [kabir2011] Kabir, Wang, Bertino. Efficient Systematic Clustering Method for k-Anonymization.
+       Acta Informatica 48 (2011). doi:10.1007/s00236-010-0131-6
+    .. [bhaladhare2016] Bhaladhare, Jinwala. Novel Approaches for Privacy Preserving Data Mining in
+       k-Anonymity Model. Journal of Information Science and Engineering 32 (2016).
+    """
+
+    options_type = SystematicOptions
+
+    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+        """Label the rows, in the order of the encoded rows."""
+        n = encoded.n_rows
+        check_feasible(n, self.k)
+        seeds = draw(n, self.k, self.seed, self.options)
+        labels = np.full(n, -1, np.int32)
+        labels[seeds] = np.arange(len(seeds))
+        joining = _Joining(fixed_columns(encoded, np.arange(n)), labels, len(seeds), progress)
+        joining.run(np.delete(np.arange(n), seeds), _NO_LIMIT)
+        given_up = _last_added(labels, seeds, self.k)
+        labels[given_up] = -1
+        placed = joining.run(given_up, self.k)
+        joining.run(given_up[placed:], _NO_LIMIT)
+        return ClusterResult(labels)
+
+
+def draw(n_rows: int, k: int, seed: int, options: SystematicOptions) -> LongArray:
+    """Draw the row that opens each class, one in each full run of k rows."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    runs = np.arange(n_rows // k)
+    return runs * k + random.integers(k, size=len(runs) if options.seeds == "random" else 1)
+
+
+def _last_added(labels: IntArray, seeds: LongArray, k: int) -> LongArray:
+    """List the rows that classes above k give up, by class and in the order in which they came."""
+    # A class got its seed first and the others in canonical order.
+    rows = np.delete(np.arange(len(labels)), seeds)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    begins = np.searchsorted(labels[rows], np.arange(len(seeds)))
+    place = np.arange(len(rows)) - begins[labels[rows]]
+    return rows[place >= k - 1]
+
+
+class _Joining:
+    """Rows that join classes, and the calls of the kernel."""
+
+    def __init__(
+        self, fixed: FixedColumns, labels: IntArray, n_classes: int, progress: Progress | None
+    ) -> None:
+        self.fixed, self.labels, self.n_classes, self.progress = fixed, labels, n_classes, progress
+        self.done = 0
+
+    def run(self, rows: LongArray, limit: int) -> int:
+        """Let rows join classes that have fewer than `limit`; return how many could."""
+        from shoal.kernels import systematic as kernel
+        from shoal.kernels.classes import Classes, box_rows, empty_classes
+
+        fixed = self.fixed
+        n_range, n_tree = len(fixed.span), len(fixed.leaf)
+        classes = empty_classes(self.n_classes, n_range, n_tree)
+        box_rows(self.labels, fixed.position, fixed.leaf, classes, fixed.trees, fixed.span)
+        is_open = np.flatnonzero(classes.size < limit)
+        classes = Classes(*(np.ascontiguousarray(values[..., is_open]) for values in classes))
+        offers = kernel.offers_of(is_open, n_range + n_tree, len(fixed.trees.parent))
+        cursor = np.array([0, len(is_open)], np.int64)
+        per_call = max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))
+        settings = np.array([limit, per_call], np.int64)
+        while cursor[0] < len(rows) and cursor[1] > 0:
+            kernel.join_cheapest(
+                rows, fixed.position, fixed.leaf, classes, offers, fixed.trees, fixed.span, self.labels,
+                cursor, settings,
+            )  # fmt: skip
+            if self.progress is not None:
+                # Rows may join twice: the first time is most of the work.
+                self.progress(min(1.0, (self.done + int(cursor[0])) / (1.2 * len(self.labels))))
+        self.done += int(cursor[0])
+        return int(cursor[0])
