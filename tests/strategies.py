@@ -60,8 +60,8 @@ def _cells(draw, values, n_rows, may_miss):
 
 
 @st.composite
-def tables(draw, max_rows=60, max_k=6, method="k-member"):
-    """A table of k to `max_rows` rows with 1 to 4 quasi columns and a label."""
+def tables(draw, max_rows=60, max_k=6, method="k-member", numeric=True):
+    """A table of k to `max_rows` rows with 1 to 4 quasi columns and a label; with `numeric` or trees only."""
     k = draw(st.integers(2, max_k))
     n_rows = draw(st.integers(k, max_rows))
     data, columns, specs = {}, [], {}
@@ -69,7 +69,7 @@ def tables(draw, max_rows=60, max_k=6, method="k-member"):
         name, weight = f"q{at}", draw(st.sampled_from(WEIGHTS))
         may_miss = draw(st.booleans())
         spec = {"role": "quasi", "weight": float(weight)}
-        if draw(st.booleans()):
+        if numeric and draw(st.booleans()):
             highest = draw(st.sampled_from([0, 1, 3, 12]))
             values = _cells(draw, range(highest + 1), n_rows, may_miss)
             spec["kind"] = "numeric"

@@ -13,20 +13,22 @@ from shoal.errors import PrivacyWarning, ShoalError
 if TYPE_CHECKING:
     from shoal import cluster
     from shoal.anonymize import anonymize, encode
+    from shoal.compare import compare
     from shoal.recipe import Recipe
     from shoal.release import Release
     from shoal.verify import Verdict, verify
 
 __version__ = version("shoal")
 __all__ = [
-    "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster", "encode",
-    "verify",
+    "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster", "compare",
+    "encode", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
 _LAZY = {
     "anonymize": "shoal.anonymize",
     "encode": "shoal.anonymize",
+    "compare": "shoal.compare",
     "Recipe": "shoal.recipe",
     "Release": "shoal.release",
     "Verdict": "shoal.verify",
@@ -43,10 +45,10 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Keeps `shoal.anonymize` and `shoal.verify` functions although modules bear the same names."""
+    """Keeps `shoal.anonymize` and others functions although modules bear the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Importing a submodule binds it in its package; for these two that would hide the function.
+        # Importing a submodule binds it in its package; for these that would hide the function.
         if name not in _LAZY or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 

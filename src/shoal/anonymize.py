@@ -121,7 +121,7 @@ def encode(
         columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in (hierarchies or {}).items()}
         changes = {"columns": {**columns, "default": "drop"}}
         recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
-    return encode_columns(_table(data, recipe), recipe)
+    return encode_columns(table_of(data, recipe), recipe)
 
 
 def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release:
@@ -133,7 +133,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
 
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        table = _table(data, recipe)
+        table = table_of(data, recipe)
         check_feasible(table.height, recipe.privacy.k)
     with stage(timings, "encode", progress):
         encoded = encode_columns(table, recipe)
@@ -168,7 +168,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
     return release
 
 
-def _table(data: Any, recipe: Recipe) -> pl.DataFrame:
+def table_of(data: Any, recipe: Recipe) -> pl.DataFrame:
     """Read or convert the table and compare its columns with the recipe's."""
     if data is not None:
         table = mark_missing(frames.to_polars(data), recipe.input.missing)

@@ -38,6 +38,7 @@ CODES: dict[str, str] = {
     "output.unwritable": "The release cannot be written where it should go.",
     "infeasible.rows": "The table has fewer rows than k.",
     "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
+    "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
     "promise.broken": "What was written does not keep a promise; it was deleted.",
 }
 

@@ -6,12 +6,10 @@ from unittest import mock
 import numba
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.cluster import kmember
-from shoal.errors import InfeasibleError
 from shoal.options import KMemberOptions
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
@@ -76,18 +74,6 @@ def test_threads_and_blocks_do_not_change_labels(case, given_options, block, thr
     assert alone.tolist() == together.tolist()
 
 
-@settings(max_examples=100, deadline=None)
-@given(tables())
-def test_classes_have_k_to_2k_minus_1_rows(case):
-    k = case.recipe.privacy.k
-    _, labels = labels_by_kernel(case, KMemberOptions())
-    sizes = np.bincount(labels)
-    assert labels.min() == 0
-    assert sizes.min() >= k
-    assert sizes.max() <= 2 * k - 1
-    assert len(sizes) == len(labels) // k
-
-
 def test_a_worked_table():
     # Ages 20 21 40 41 60, k = 2, first row 20; a width is a difference / 40.
     # Furthest from 20: 60 opens; cheapest for {60}: 41 (19/40). Class 0.
@@ -98,16 +84,3 @@ def test_a_worked_table():
     with mock.patch.object(kmember, "draw", return_value=(0, np.arange(5))):
         labels = kmember.KMember(2).fit(encoded).labels
     assert labels.tolist() == [1, 1, 0, 0, 0]
-
-
-def test_fewer_rows_than_k_are_infeasible():
-    encoded = encode(pl.DataFrame({"age": [20, 21]}), Recipe.from_roles(quasi=["age"], k=3))
-    with pytest.raises(InfeasibleError, match="k = 3 is asked for, but only 2 rows"):
-        kmember.KMember(3).fit(encoded)
-
-
-def test_fit_predict_labels_the_rows_of_the_input():
-    table = pl.DataFrame({"age": [60, 20, 61, 21]})
-    encoded = encode(table, Recipe.from_roles(quasi=["age"], k=2))
-    labels = kmember.KMember(2).fit_predict(encoded)
-    assert labels[0] == labels[2] != labels[1] == labels[3]

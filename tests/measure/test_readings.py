@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from shoal.measure.distortion import distortion, distortion_ratio, kmember_cost, modification_rate
 from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
-from shoal.measure.readings import Whd, node_costs, tight_costs
+from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
 from shoal.table.encode import encode
+from shoal.table.readings import Whd, node_costs
 from tests.measure.test_loss import BHALADHARE, BHALADHARE_RECIPE, TWO_CLASSES, published_il, recipe, tight_il
 from tests.reference import kmember as reference
 from tests.strategies import leaves, nested, parents, tables

@@ -20,6 +20,8 @@ Where this differs from the paper, or the paper from itself:
 - Missing values are not in the paper. A centre's number (or position) is the mean of the values present, and
   missing when none is. In the count of the most frequent leaf missing is a value like any other, and comes
   last among ties. NCP of missing and present is 1, of missing and missing 0.
+- `unit`: a kernel that counts in whole steps rounds each mean to one of them, half up; a column's domain has
+  weight x unit steps. Without it means are exact.
 - l-diversity, section 4: its loop does not end when a group refuses to be split; here such a group is final.
   The best of the r partitions is the only one tested. A missing sensitive value is no value: it is left out
   of both the count and the size.
@@ -31,6 +33,7 @@ Where this differs from the paper, or the paper from itself:
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 
 from tests.reference.kmember import NumericColumn, TreeColumn, loss
 
@@ -79,19 +82,31 @@ def read(column, ncp):
     return PositionColumn(positions, column.weight, len(leaves))
 
 
-def centre_value(column, rows):
+def on_grid(column, mean, unit):
+    """The mean, rounded to one of the steps of the column's domain."""
+    if unit is None or column.domain == 0:
+        return mean
+    lowest = 0 if isinstance(column, PositionColumn) else min(v for v in column.values if v is not None)
+    steps = round(column.weight * unit)
+    return (
+        lowest
+        + Fraction(floor((mean - lowest) / column.domain * steps + Fraction(1, 2)), steps) * column.domain
+    )
+
+
+def centre_value(column, rows, unit):
     """What the centre of a side has in one column: the mean, or the most frequent leaf."""
     values = [column.values[row] for row in rows]
     if isinstance(column, NumericColumn):
         present = [Fraction(v) for v in values if v is not None]
-        return sum(present) / len(present) if present else None
+        return on_grid(column, sum(present) / len(present), unit) if present else None
     counts = Counter(values)
     return max([*leaves_in_order(column), None], key=lambda leaf: counts[leaf])  # max keeps the first of ties
 
 
-def centre_of(columns, rows):
+def centre_of(columns, rows, unit=None):
     """Line 5: the centre of a side, a value for each column."""
-    return [centre_value(column, rows) for column in columns]
+    return [centre_value(column, rows, unit) for column in columns]
 
 
 def ncp_of_pair(column, value, centre):
@@ -126,10 +141,10 @@ def adjust(columns, k, sides, centres):
             short.append(row)
 
 
-def bisect(columns, k, group, priorities):
+def bisect(columns, k, group, priorities, unit):
     """Lines 3 to 9: the best of r partitions of a group of at least 2k rows into two, first side first."""
     first_two = sorted(group, key=lambda row: priorities[0][row])[:2]
-    centres = [centre_of(columns, [row]) for row in first_two]
+    centres = [centre_of(columns, [row], unit) for row in first_two]
     best, least = None, None
     for priority in priorities:  # line 3
         visited = sorted(group, key=priority.__getitem__)  # line 4
@@ -138,7 +153,7 @@ def bisect(columns, k, group, priorities):
         cost = loss(columns, sides[0]) + loss(columns, sides[1])
         if least is None or cost < least:  # line 9: better, so that the earliest of ties stays
             best, least = (sorted(sides[0]), sorted(sides[1])), cost
-        centres = [centre_of(columns, side) for side in sides]  # line 5 of the next round
+        centres = [centre_of(columns, side, unit) for side in sides]  # line 5 of the next round
     return best
 
 
@@ -172,7 +187,7 @@ def deal(sensitive, l, k, group):
     return classes
 
 
-def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None) -> list[int]:
+def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=None) -> list[int]:
     """Figure 4, and with `sensitive` and `l` section 4. The class number of every row.
 
     `priorities` has r permutations of 0..n-1: in round t the rows of a group are visited with ascending
@@ -200,7 +215,7 @@ def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None) -> list[
     waiting = [list(range(n))]  # S, line 1: the last one is next
     while waiting:  # line 2
         group = waiting.pop()
-        sides = bisect(columns, k, group, priorities) if len(group) >= 2 * k else None
+        sides = bisect(columns, k, group, priorities, unit) if len(group) >= 2 * k else None
         if sides is None or (l is not None and not all(is_diverse(sensitive, l, side) for side in sides)):
             final.append(group)
         else:

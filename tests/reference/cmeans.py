@@ -76,10 +76,10 @@ def feature_weights(columns, labels, centres, w):
     ]
 
 
-def assign(columns, seeds, rounds):
+def assign(columns, seeds, rounds, unit):
     """The rounds: the number of the centre that every row went to in the last of them."""
     n = len(columns[0].values)
-    centres = [centre_of(columns, [seed]) for seed in seeds]
+    centres = [centre_of(columns, [seed], unit) for seed in seeds]
     w = [rounded(Fraction(1, len(columns)))] * len(columns)
     labels = None
     for _ in range(rounds):
@@ -88,7 +88,7 @@ def assign(columns, seeds, rounds):
         if labels == before:
             break
         for number in set(labels):
-            centres[number] = centre_of(columns, rows_of(labels, number))
+            centres[number] = centre_of(columns, rows_of(labels, number), unit)
         w = feature_weights(columns, labels, centres, w)
     return labels
 
@@ -108,10 +108,11 @@ def merge_small(columns, k, classes):
         classes[receiver] = classes[receiver] + rows
 
 
-def cmeans(columns, k, seeds, *, rounds=50) -> list[int]:
+def cmeans(columns, k, seeds, *, rounds=50, unit=None) -> list[int]:
     """The class number of every row; classes are numbered from 0 without gaps, in the order of the seeds.
 
     `seeds` are floor(n / k) distinct rows, in the order drawn: the first centre of class j is seeds[j].
+    `unit` rounds the means of centres as in the twin of CB.
     """
     n = len(columns[0].values)
     if any(len(column.values) != n for column in columns):
@@ -123,7 +124,7 @@ def cmeans(columns, k, seeds, *, rounds=50) -> list[int]:
     if rounds < 1:
         raise ValueError("rounds is at least 1")
 
-    labels = assign(columns, seeds, rounds)
+    labels = assign(columns, seeds, rounds, unit)
     classes = {number: rows_of(labels, number) for number in set(labels)}
     merge_small(columns, k, classes)
 

@@ -17,6 +17,11 @@ Where this differs from the paper, or the paper is silent:
   split when the small class generalises to the very tuple of the trunk: no detail is lost by it.
 - Domain levels are counted from the leaf: level = H - height + 1. In an uneven tree a step that skips levels
   costs all of their weights.
+- `unit`: a kernel that counts in whole steps rounds what a node costs, from a leaf upwards, to one of weight x
+  unit steps; what lies between two nodes is the difference. Without it distances are exact.
+- `outlier` (the text after algorithm 1 names it only): a small class whose distance to the closest class,
+  divided by its size, is above it is suppressed, as long as that leaves no more than `may_suppress` rows out
+  and k rows in.
 - Column weights: they multiply the weighted hierarchical distance. In the paper all are 1.
 - Missing values: a leaf of its own directly under the root, so at distance 1 from it; in a tree of one node,
   under a new root.
@@ -44,22 +49,30 @@ def level_weight(j, weights, beta):
     return Fraction(1) if weights == "uniform" else Fraction(1, (j - 1) ** beta)
 
 
-def whd(column, value, general, weights, beta):
-    """Definition 5: from a value up to itself or to one of its ancestors."""
-    if value == general:
-        return Fraction(0)
-    if value is MISSING or general == NEW_ROOT:  # from a leaf directly under the root to the root
+def from_leaf(column, node, scheme):
+    """WHD from a leaf up to a node."""
+    if node == NEW_ROOT:
         return Fraction(1)
     height = max(column.height.values())
-    p, q = height - column.height[value] + 1, height - column.height[general] + 1
-    all_weights = sum(level_weight(j, weights, beta) for j in range(2, height + 2))
-    return sum(level_weight(j, weights, beta) for j in range(q + 1, p + 1)) / all_weights
+    q = height - column.height[node] + 1
+    all_weights = sum(level_weight(j, *scheme[:2]) for j in range(2, height + 2))
+    return sum(level_weight(j, *scheme[:2]) for j in range(q + 1, height + 2)) / (all_weights or 1)
 
 
-def distortion(columns, t, general, weights, beta):
+def whd(column, value, general, scheme):
+    """Definition 5: from a value up to itself or to one of its ancestors."""
+    low = Fraction(0) if value is MISSING else from_leaf(column, value, scheme)
+    high = low if value == general else from_leaf(column, general, scheme)
+    if scheme[2] is None:
+        return high - low
+    steps = round(column.weight * scheme[2])
+    return Fraction(round(high * steps) - round(low * steps), steps)
+
+
+def distortion(columns, t, general, scheme):
     """Definition 6: the sum over the columns, here weighted."""
     triples = zip(columns, t, general, strict=True)
-    return sum((Fraction(c.weight) * whd(c, v, g, weights, beta) for c, v, g in triples), Fraction(0))
+    return sum((Fraction(c.weight) * whd(c, v, g, scheme) for c, v, g in triples), Fraction(0))
 
 
 def common_value(column, v1, v2):
@@ -84,11 +97,11 @@ def taken(small, other, k):
     return len(other.rows)
 
 
-def class_distance(columns, small, other, k, weights, beta):
+def class_distance(columns, small, other, k, scheme):
     """Definition 10, to the stub where there is one."""
     t12 = generalisation(columns, small.tuple, other.tuple)
     n1, n2 = len(small.rows), taken(small, other, k)
-    to_t12 = [distortion(columns, t, t12, weights, beta) for t in (small.tuple, other.tuple)]
+    to_t12 = [distortion(columns, t, t12, scheme) for t in (small.tuple, other.tuple)]
     return n1 * to_t12[0] + n2 * to_t12[1]
 
 
@@ -101,8 +114,10 @@ def add(classes, t, rows):
     classes.append(Class(t, sorted(rows)))
 
 
-def kaca(columns, k, priority, *, weights="uniform", beta=1) -> list[int]:
-    """Algorithm 1. The class number of every row; classes are numbered from 0 by their first rows.
+def kaca(
+    columns, k, priority, *, weights="uniform", beta=1, unit=None, outlier=None, may_suppress=0
+) -> list[int]:
+    """Algorithm 1. The class number of every row, -1 for a suppressed one; numbered by their first rows.
 
     All columns are trees. `priority` has one distinct number for each row.
     """
@@ -123,7 +138,11 @@ def kaca(columns, k, priority, *, weights="uniform", beta=1) -> list[int]:
         small = min(small_classes, key=lambda c: min(priority[row] for row in c.rows))  # line 3
         classes.remove(small)
         classes.sort(key=lambda c: c.rows[0])  # so that min keeps the lowest first row of ties
-        distances = [class_distance(columns, small, c, k, weights, beta) for c in classes]  # line 4
+        distances = [class_distance(columns, small, c, k, (weights, beta, unit)) for c in classes]  # line 4
+        rows_after = sum(len(c.rows) for c in classes)
+        is_outlier = outlier is not None and min(distances, default=0) > outlier * len(small.rows)
+        if is_outlier and rows_after >= max(k, n - may_suppress):
+            continue
         closest = classes.pop(distances.index(min(distances)))  # line 5
         n2 = taken(small, closest, k)
         stub, trunk = closest.rows[:n2], closest.rows[n2:]

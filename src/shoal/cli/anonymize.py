@@ -100,7 +100,7 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     if _is_same_file(Path(recipe.output.path), recipe.resolve(recipe.input.path or "")):
         raise OutputError("output.unwritable", "The output is the input itself.", "write to another file")
     if not quiet:
-        _announce_compiling()
+        announce_compiling()
     with progress_bar(quiet) as progress:
         release = prepare(None, recipe, progress=progress)
         path = release.write(report=True, progress=progress)
@@ -118,7 +118,7 @@ def _is_same_file(one: Path, other: Path) -> bool:
     return False  # one of them does not exist
 
 
-def _announce_compiling() -> None:
+def announce_compiling() -> None:
     """Say why the very first run takes longer."""
     from shoal.kernels import is_compiled
 

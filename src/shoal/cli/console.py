@@ -25,6 +25,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 _STAGES = {
     "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
     "measure": "measuring", "write": "writing", "verify": "verifying", "report": "reporting",
+    "warm-up": "warming up",
 }  # fmt: skip
 INTERRUPTED, INTERNAL = 130, 4
 
@@ -83,8 +84,8 @@ def print_json(data: dict[str, Any] | list[Any]) -> None:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
-    """Show a bar for each stage on a terminal; give None where nobody looks."""
+def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Callable[[str, float], None] | None]:
+    """Show a bar for each stage on a terminal, all or the last alone; give None where nobody looks."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -97,6 +98,8 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str, float], None] | None]:
 
         def show(stage: str, share: float) -> None:
             if stage not in tasks:
+                for earlier in () if stacked else tasks.values():
+                    bars.update(earlier, visible=False)
                 tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0)
             bars.update(tasks[stage], completed=share)
 

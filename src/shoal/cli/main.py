@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, demo, hierarchy, measure, methods, verify
+from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, verify
 
 app = typer.Typer(
     name="shoal",
@@ -21,6 +21,7 @@ app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
 app.command("measure")(measure.measure)
+app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("methods")(methods.methods)
 

@@ -1,6 +1,8 @@
 """Clusterers: encoded quasi columns in, one class label for each row out."""
 
+from shoal.cluster.cb import CB
 from shoal.cluster.clusterer import Clusterer, ClusterResult
+from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.oka import OKA
@@ -8,5 +10,6 @@ from shoal.cluster.registry import METHODS, choose
 from shoal.cluster.systematic import Systematic
 
 __all__ = [
-    "METHODS", "OKA", "ClusterResult", "Clusterer", "KMember", "Mondrian", "Systematic", "choose",
+    "CB", "KACA", "METHODS", "OKA", "ClusterResult", "Clusterer", "KMember", "Mondrian", "Systematic",
+    "choose",
 ]  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.cluster.cb import CB
 from shoal.cluster.clusterer import Clusterer
+from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.oka import OKA
@@ -59,6 +61,23 @@ _ALL = [
         idea="Open a class at every k-th row in order; each other row joins where loss grows least.",
         cost="O(n^2 / k) time, O(n) memory",
         guarantees="n / k classes of at least k rows",
+    ),
+    MethodInfo(
+        name="kaca",
+        clusterer=KACA,
+        paper="Li, Wong, Fu, Pei: Achieving k-Anonymity by Clustering in Attribute Hierarchical Structures. "
+        "DaWaK 2006.",
+        idea="Start with the sets of equal rows; merge each small one with the nearest by the trees.",
+        cost="O(n log n + E^2) time for E distinct quasi tuples, O(n) memory",
+        guarantees="classes of at least k rows; large classes lend rows and keep their detail",
+    ),
+    MethodInfo(
+        name="cb",
+        clusterer=CB,
+        paper="He, Chen, Chen, Dong, Wang, Huang: Clustering-Based k-Anonymity. PAKDD 2012.",
+        idea="Split the rows in two around two centres, best of several rounds; repeat in both halves.",
+        cost="O(r n log n) time on average for r rounds, O(r n) memory",
+        guarantees="classes of k to 2k - 1 rows; with `l`, frequency l-diversity of the label column",
     ),
     MethodInfo(
         name="mondrian",

@@ -1,5 +1,9 @@
 """Tables to try shoal on."""
 
+from shoal.datasets.census import CENSUS_TREES, census, census_recipe, write_census
 from shoal.datasets.hospital import DIAGNOSIS_TREE, PROFESSION_TREE, hospital, write_hospital
 
-__all__ = ["DIAGNOSIS_TREE", "PROFESSION_TREE", "hospital", "write_hospital"]
+__all__ = [
+    "CENSUS_TREES", "DIAGNOSIS_TREE", "PROFESSION_TREE", "census", "census_recipe", "hospital",
+    "write_census", "write_hospital",
+]  # fmt: skip

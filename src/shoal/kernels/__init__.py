@@ -68,16 +68,30 @@ _config: Any = numba.config
 _before = _config.CACHE_DIR
 _config.CACHE_DIR = str(cache_folder())
 try:
-    from shoal.kernels import classes, diameter, hashing, kmember, mondrian, oka, quoting, systematic, trees
+    from shoal.kernels import (
+        cb,
+        classes,
+        diameter,
+        hashing,
+        kaca,
+        kmember,
+        mondrian,
+        oka,
+        quoting,
+        systematic,
+        trees,
+    )
 finally:
     _config.CACHE_DIR = _before
 
 __all__ = [
     "cache_folder",
+    "cb",
     "classes",
     "diameter",
     "hashing",
     "is_compiled",
+    "kaca",
     "kmember",
     "mondrian",
     "oka",

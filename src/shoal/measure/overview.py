@@ -10,13 +10,13 @@ import numpy as np
 from shoal.errors import DataError, RecipeError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.published import published_costs
-from shoal.measure.readings import Reading, Whd
 from shoal.measure.released import classes_of, measure_release, published_names
 from shoal.measure.risk import risk
 from shoal.recipe import Recipe, column_faults
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.read import read, read_release
+from shoal.table.readings import Reading, Whd
 
 
 def measure_tables(recipe: Recipe, released: Path | None) -> dict[str, Any]:

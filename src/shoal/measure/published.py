@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from shoal.measure.readings import FloatArray, Reading, node_costs
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
 from shoal.table.frames import series
+from shoal.table.readings import FloatArray, Reading, node_costs
 
 
 def published_costs(encoded: Encoded, texts: pl.DataFrame, reading: Reading = "height") -> FloatArray:

@@ -1,95 +1,14 @@
-"""The readings of what a class loses in a column: three of NCP, and weighted hierarchical distance.
-
-For numbers, ordinal values and dates all readings are the width of the range. For trees they
-differ in how a node is costed: by its height (ours), by the leaves below it (as ARX does), by the
-range of positions in the order of leaves ([he2012] assumes such an order on every domain), or by
-the weights of the levels between leaf and node ([li2006]).
-"""
+"""What classes lose when they are published as narrowly as possible, by each reading of NCP."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.table.columns import Encoded, IntArray, RangeColumn, TreeColumn, class_extremes
+from shoal.table.readings import Reading, node_costs
 
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Whd:
-    """Weighted hierarchical distance, definition 5 of [li2006]_.
-
-    Levels are numbered from 1 (root) to H + 1 (leaf). Going up from level j to j - 1 costs
-    w(j, j-1); a generalization costs the sum of its steps over the sum of all steps. In an uneven
-    tree a step that skips levels costs all the weights that it skips.
-
-    Parameters
-    ----------
-    scheme : "uniform", "height" or tuple of float
-        All weights 1; 1 / (j - 1) ** beta; or one's own, from w(2, 1) at the root downwards.
-    beta : float, at least 1
-        For "height": the larger, the cheaper the steps near the leaves.
-
-    Examples
-    --------
-    A birth date {day, month, year, decade, age group, *} up to its year, and by height up to its month:
-
-    >>> Whd().between(6, 4, height=5)
-    0.4
-    >>> round(Whd("height").between(6, 5, height=5), 4)
-    0.0876
-
-    References
-    ----------
-    .. [li2006] Li, Wong, Fu, Pei. Achieving k-Anonymity by Clustering in Attribute Hierarchical
-       Structures. DaWaK 2006.
-    """
-
-    scheme: Literal["uniform", "height"] | tuple[float, ...] = "uniform"
-    beta: float = 1.0
-
-    def weights(self, height: int) -> FloatArray:
-        """Return w(j, j-1) for j = 2 .. H + 1."""
-        levels = np.arange(2, height + 2, dtype=np.float64)
-        if self.scheme == "uniform":
-            return np.ones(height)
-        if self.scheme == "height":
-            return 1 / (levels - 1) ** self.beta
-        if len(self.scheme) != height:
-            raise ValueError(f"{len(self.scheme)} weights are given for a tree of height {height}")
-        return np.array(self.scheme, dtype=np.float64)
-
-    def between(self, low: int, high: int, *, height: int) -> float:
-        """Return WHD(low, high): from level `low` up to level `high`, which is nearer the root."""
-        weights = self.weights(height)
-        return float(weights[high - 1 : low - 1].sum() / weights.sum())
-
-    def from_leaf(self, height: int) -> FloatArray:
-        """Return the distance from a leaf to a node of each height 0 .. H."""
-        weights = self.weights(height)
-        total = weights.sum() if height else 1.0
-        return np.concatenate([[0.0], np.cumsum(weights[::-1])]) / total
-
-
-Reading = Literal["height", "leaves", "order"] | Whd
-
-
-def node_costs(column: TreeColumn, reading: Reading) -> FloatArray:
-    """Return what each node of a column's tree costs, the root 1 and a leaf 0."""
-    tree = column.tree
-    if isinstance(reading, Whd):
-        return reading.from_leaf(tree.total_height)[tree.height]
-    if reading == "height":
-        return tree.height / max(1, tree.total_height)
-    # The leaf of missing values is not a value: it does not make the domain larger.
-    domain = tree.n_leaves - int(column.has_missing)
-    costs: FloatArray = (tree.last_leaf - tree.first_leaf) / max(1, domain - 1)
-    costs[0] = 1.0 if tree.n_nodes > 1 else 0.0
-    return costs
 
 
 def tight_costs(encoded: Encoded, labels: IntArray, reading: Reading = "height") -> FloatArray:

@@ -154,10 +154,10 @@ def _svg(layers: Sequence[altair.Chart], n_rows: int, alt_text: str, right: int)
         .to_dict()
     )  # fmt: skip
     drawn = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])  # no address may be asked for data
-    return _inline(drawn, alt_text)
+    return inline(drawn, alt_text)
 
 
-def _inline(drawn: str, alt_text: str) -> str:
+def inline(drawn: str, alt_text: str) -> str:
     """Rebuild an SVG without what a page does not need, as one picture with a text for the blind."""
     source = ElementTree.fromstring(drawn)
     box = source.attrib["viewBox"]

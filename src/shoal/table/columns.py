@@ -118,11 +118,14 @@ class Encoded:
         Where each row stood in the input.
     label : ndarray of shape (n_rows,), int32, or None
         Codes of the class label, which CM and the class penalty use.
+    label_missing : int
+        The code of a missing label, or one that no row has.
     """
 
     columns: tuple[QuasiColumn, ...]
     order: npt.NDArray[np.int64]
     label: IntArray | None = None
+    label_missing: int = -1
 
     def __repr__(self) -> str:
         return f"Encoded({self.n_rows} rows, {len(self.columns)} quasi columns)"
@@ -149,7 +152,7 @@ class Encoded:
         """Return the rows marked or listed; ranges and trees stay those of the whole table."""
         columns = tuple(replace(column, codes=column.codes[rows]) for column in self.columns)
         label = None if self.label is None else self.label[rows]
-        return Encoded(columns, self.order[rows], label)
+        return Encoded(columns, self.order[rows], label, self.label_missing)
 
     def missing_rows(self) -> npt.NDArray[np.bool_]:
         """Mark the rows that miss a value in some quasi column."""

@@ -24,9 +24,9 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     row's other released values, keyed with the seed.
     """
     columns = _encoded_columns(table, recipe)
-    label = None if recipe.label is None else _label_codes(series(table, recipe.label))
+    label, label_missing = (None, -1) if recipe.label is None else _label_codes(series(table, recipe.label))
     order = _canonical_order(columns, _row_hashes(table, recipe))
-    return Encoded(tuple(columns), np.arange(table.height), label).take(order)
+    return Encoded(tuple(columns), np.arange(table.height), label, label_missing).take(order)
 
 
 def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
@@ -169,11 +169,14 @@ def _canonical_list(texts: list[str]) -> list[str]:
     return pl.Series(texts, dtype=pl.String).str.strip_chars().str.normalize("NFC").to_list()
 
 
-def _label_codes(values: pl.Series) -> npt.NDArray[np.int32]:
-    """Number the class labels by their text; a missing label is a label of its own, the last."""
+def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
+    """Number the class labels by their text; a missing label is a label of its own, the last.
+
+    Returns the codes and that of a missing label.
+    """
     ranks = (values.cast(pl.String).rank("dense") - 1).cast(pl.Int32)
-    codes: npt.NDArray[np.int32] = ranks.fill_null(values.drop_nulls().n_unique()).to_numpy()
-    return codes
+    missing = values.drop_nulls().n_unique()
+    return ranks.fill_null(missing).to_numpy(), missing
 
 
 def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:

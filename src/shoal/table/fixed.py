@@ -7,13 +7,15 @@ ranges and tree heights up to 16 have no rounding at all.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.table.columns import Encoded, RangeColumn, TreeColumn
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.readings import Reading, node_costs
 
 TOTAL = 1 << 29
 _COMPOSITE = 720720
@@ -30,39 +32,56 @@ class FixedColumns:
     trees: Any  # kernels.trees.Trees
 
 
-def fixed_columns(encoded: Encoded, rows: npt.NDArray[np.int64]) -> FixedColumns:
-    """Convert the columns, for the rows listed."""
-    from shoal.kernels.trees import Trees
+def fixed_columns(
+    encoded: Encoded, rows: npt.NDArray[np.int64], reading: Reading | Mapping[str, Reading] = "height"
+) -> FixedColumns:
+    """Convert the columns, for the rows listed, with nodes costed by one reading or by each column's.
 
+    With the reading "order" trees are ranges too: of positions in the order of their leaves.
+    """
     unit = int(TOTAL / encoded.weights.sum())
     unit -= unit % _COMPOSITE if unit >= _COMPOSITE else 0
-    ranges = [column for column in encoded.columns if isinstance(column, RangeColumn)]
-    trees = [column for column in encoded.columns if isinstance(column, TreeColumn)]
+    trees = [c for c in encoded.columns if isinstance(c, TreeColumn) and reading != "order"]
+    ranges = [c for c in encoded.columns if isinstance(c, RangeColumn) or reading == "order"]
     spans = [round(column.weight * unit) for column in ranges]
-    heights = [
-        np.rint(c.tree.height / max(1, c.tree.total_height) * round(c.weight * unit)).astype(np.int32)
-        for c in trees
-    ]
     return FixedColumns(
         unit=unit,
         span=np.array(spans, np.int32),
         position=_stacked([_positions(c, s, rows) for c, s in zip(ranges, spans, strict=True)], len(rows)),
         leaf=_stacked([column.codes[rows] for column in trees], len(rows)),
-        trees=Trees(
-            parent=_joined([column.tree.parent for column in trees]),
-            height=_joined(heights),
-            first_leaf=_joined([column.tree.first_leaf for column in trees]),
-            last_leaf=_joined([column.tree.last_leaf for column in trees]),
-            leaf_node=_joined([column.tree.leaf_nodes for column in trees]),
-            node_at=_begins([column.tree.n_nodes for column in trees]),
-            leaf_at=_begins([column.tree.n_leaves for column in trees]),
-        ),
+        trees=_joined_trees(trees, [_heights(column, unit, reading) for column in trees]),
     )
 
 
-def _positions(column: RangeColumn, span: int, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    points = np.append(np.rint(column.points * span), 2 * span).astype(np.int32)
-    return points[column.codes[rows]]
+def _heights(
+    column: TreeColumn, unit: int, reading: Reading | Mapping[str, Reading]
+) -> npt.NDArray[np.int32]:
+    reading = reading[column.name] if isinstance(reading, Mapping) else reading
+    return np.rint(node_costs(column, reading) * round(column.weight * unit)).astype(np.int32)
+
+
+def _joined_trees(columns: list[TreeColumn], heights: list[npt.NDArray[np.int32]]) -> Any:
+    from shoal.kernels.trees import Trees
+
+    return Trees(
+        parent=_joined([column.tree.parent for column in columns]),
+        height=_joined(heights),
+        first_leaf=_joined([column.tree.first_leaf for column in columns]),
+        last_leaf=_joined([column.tree.last_leaf for column in columns]),
+        leaf_node=_joined([column.tree.leaf_nodes for column in columns]),
+        node_at=_begins([column.tree.n_nodes for column in columns]),
+        leaf_at=_begins([column.tree.n_leaves for column in columns]),
+    )
+
+
+def _positions(column: QuasiColumn, span: int, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    if isinstance(column, RangeColumn):
+        points = column.points
+    else:
+        n_values = column.tree.n_leaves - int(column.has_missing)
+        points = np.arange(n_values) / max(1, n_values - 1)
+    at = np.append(np.rint(points * span), 2 * span).astype(np.int32)
+    return at[column.codes[rows]]
 
 
 def _stacked(rows: list[npt.NDArray[np.int32]], n: int) -> npt.NDArray[np.int32]:

@@ -1,0 +1,133 @@
+"""KACA, clustering in attribute hierarchies [li2006]."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.errors import Fault, RecipeError
+from shoal.options import KACAOptions
+from shoal.table.columns import Encoded, TreeColumn
+from shoal.table.fixed import fixed_columns
+from shoal.table.intervals import with_trees
+from shoal.table.readings import Reading, Whd
+
+_CLASSES_PER_CALL = 50_000_000  # between two calls progress is shown and an interruption is seen
+
+
+class KACA(Clusterer[KACAOptions]):
+    """Merge each set of equal rows that is smaller than k with the nearest one.
+
+    How far two classes are apart is what their rows would lose on the way up to a common tuple, in
+    steps of the hierarchies. A class that is large enough to stay at k rows without them lends a
+    stub of its rows and keeps its own detail. Time grows with the square of the number of distinct
+    tuples.
+
+    Parameters
+    ----------
+    k : int
+        Smallest class size allowed, at least 2.
+    seed : int, optional
+        Chooses the order in which small classes are merged.
+    options : KACAOptions, optional
+        `weights`, `beta`, `outlier`.
+    may_suppress : int, optional
+        How many rows `outlier` may leave out.
+
+    Notes
+    -----
+    Follows algorithm 1 and definitions 5 to 11 of [li2006]_. A column without a hierarchy gets the
+    default interval tree. Settled here: the next small class is the one with the earliest row in a
+    random order; of equally near classes the one whose first row comes first is taken; a stub takes
+    the first rows in canonical order; classes with equal tuples are one. A merged class keeps the
+    common tuple of its parts for all further distances; it is published as its rows are, which may
+    be narrower. An `outlier` is a small class of which each row would lose more than that: it is
+    left out as long as `may_suppress` allows and k rows remain.
+
+    Every class has at least k rows: the loop ends only then, and as long as a class has fewer, there
+    is another one to merge with, because at least k rows remain.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> encoded = shoal.encode(pl.DataFrame({"sex": ["f", "f", "m", "m", "x"]}), quasi=["sex"])
+    >>> KACA(k=2).fit(encoded).labels
+    array([0, 0, 1, 1, 0], dtype=int32)
+
+    References
+    ----------
+    .. [li2006] Li, Wong, Fu, Pei. Achieving k-Anonymity by Clustering in Attribute Hierarchical
+       Structures. DaWaK 2006. doi:10.1007/11823728_39
+    """
+
+    options_type = KACAOptions
+
+    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+        """Label the rows, in the order of the encoded rows."""
+        from shoal.kernels import kaca as kernel
+
+        n = encoded.n_rows
+        check_feasible(n, self.k)
+        encoded = with_trees(encoded)
+        fixed = fixed_columns(encoded, np.arange(n), self._readings(encoded))
+        n_classes, n_tree = int(encoded.tuple_of_row[-1]) + 1, len(fixed.leaf)
+        classes = kernel.Classes(
+            np.zeros((n_tree, n_classes), np.int32), np.zeros(n_classes, np.int64),
+            np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+            np.zeros(n, np.int64), np.zeros(n, np.int64),
+        )  # fmt: skip
+        work = kernel.Work(
+            np.zeros(len(fixed.trees.parent), np.int32), np.zeros(n_classes, np.int32),
+            np.zeros(n_tree, np.int32),
+        )  # fmt: skip
+        kernel.start(fixed.leaf, encoded.tuple_of_row, fixed.trees, classes)
+        outlier = -1 if self.options.outlier is None else round(self.options.outlier * fixed.unit)
+        cursor = np.array([0, n_classes, min(self.may_suppress, n - self.k)], np.int64)
+        settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
+        order = draw(n, self.seed)
+        while cursor[0] < n:
+            kernel.merge_small(order, fixed.trees, classes, cursor, settings, work)
+            if progress is not None:
+                progress(int(cursor[0]) / n)
+        return ClusterResult(_numbered(classes.of_row))
+
+    def _readings(self, encoded: Encoded) -> dict[str, Reading]:
+        """Return how each column's nodes are costed; refuse weights that do not fit the trees."""
+        weights = self.options.weights
+        if not isinstance(weights, dict):
+            return {column.name: Whd(weights, self.options.beta) for column in encoded.columns}
+        heights = {c.name: c.tree.total_height for c in encoded.columns if isinstance(c, TreeColumn)}
+        faults = [fault for name, given in weights.items() for fault in _weight_faults(name, given, heights)]
+        if faults:
+            raise RecipeError.from_faults(faults)
+        return {name: Whd(tuple(weights[name])) if name in weights else Whd() for name in heights}
+
+
+def draw(n_rows: int, seed: int) -> npt.NDArray[np.int64]:
+    """Draw the order of the rows whose small classes are merged first."""
+    return np.random.Generator(np.random.PCG64(seed)).permutation(n_rows)
+
+
+def _weight_faults(name: str, given: list[float], heights: dict[str, int]) -> list[Fault]:
+    if name not in heights:
+        hint = f"quasi columns: {', '.join(heights)}"
+        return [Fault("recipe.option", f"Option `weights` names `{name}`, which is no quasi column.", hint)]
+    if len(given) != heights[name] or not sum(given) > 0:
+        message = (
+            f"Option `weights` has {len(given)} numbers for column `{name}`, whose tree has "
+            f"{heights[name]} steps from root to leaf."
+        )
+        return [Fault("recipe.option", message, "give one weight a step, from the root down, not all 0")]
+    return []
+
+
+def _numbered(class_of_row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Number the classes by their first rows; suppressed rows stay -1."""
+    inside = np.flatnonzero(class_of_row >= 0)
+    _, first, inverse = np.unique(class_of_row[inside], return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int32)
+    number[np.argsort(first)] = np.arange(len(first))
+    labels = np.full(len(class_of_row), -1, np.int32)
+    labels[inside] = number[inverse]
+    return labels

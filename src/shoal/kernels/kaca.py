@@ -1,0 +1,271 @@
+"""The inner loops of KACA: classes smaller than k merge, one at a time, with the nearest class.
+
+A class is a tuple of nodes with the rows that are published with it. What a node costs grows on
+the way up, so the distortion from one node to another above it is the difference of their costs,
+and Dist(C1, C2) = (n1 + n2) F(t12) - n1 F(t1) - n2 F(t2), where F adds up the costs of a tuple.
+
+Classes stand in no order: where one vanishes, the last one takes its place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.trees import n_nodes
+
+
+class Classes(NamedTuple):
+    """The classes: tuples of nodes, and ascending lists of rows."""
+
+    node: np.ndarray  # int32 (n_tree, n_classes)
+    cost: np.ndarray  # int64 (n_classes): F of the tuple
+    key: np.ndarray  # int64 (n_classes): a hash of the tuple
+    size: np.ndarray  # int64 (n_classes)
+    head: np.ndarray  # int64 (n_classes): the first row
+    next: np.ndarray  # int64 (n): the next row of the same class, -1 for none
+    of_row: np.ndarray  # int64 (n): the class of each row, -1 once it is suppressed
+
+
+class Work(NamedTuple):
+    """Scratch."""
+
+    over: np.ndarray  # int32 (most nodes of a tree)
+    joined: np.ndarray  # int32 (n_classes): F of the small class's tuple together with each other
+    general: np.ndarray  # int32 (n_tree): a tuple
+
+
+@njit(cache=True)
+def costs_over(trees, col, node, over):
+    """Compute what the lowest node over `node` and each other one costs. Writes `over`."""
+    nodes = trees.node_at[col]
+    at = nodes + node
+    first, last = trees.first_leaf[at], trees.last_leaf[at]
+    for other in range(n_nodes(trees, col)):  # parents come before their children
+        to = nodes + other
+        if other <= node and trees.first_leaf[to] <= first and last <= trees.last_leaf[to]:
+            over[other] = trees.height[to]  # above, or the node itself
+        elif other > node and first <= trees.first_leaf[to] and trees.last_leaf[to] <= last:
+            over[other] = trees.height[at]  # below
+        else:
+            over[other] = over[trees.parent[to]]
+
+
+@njit(cache=True)
+def common_node(trees, col, one, other):
+    """Return the lowest node over two nodes."""
+    nodes = trees.node_at[col]
+    while one != other:  # a parent has a lower number than its children
+        if one > other:
+            one = trees.parent[nodes + one]
+        else:
+            other = trees.parent[nodes + other]
+    return one
+
+
+@njit(cache=True)
+def tuple_key(node):
+    """Hash a tuple."""
+    key = np.uint64(0)
+    for col in range(node.shape[0]):
+        key = (key ^ np.uint64(node[col])) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return np.int64(key)
+
+
+@njit(cache=True)
+def set_tuple(classes, c, node, trees):
+    """Give a class its tuple. Writes `classes`."""
+    cost = np.int64(0)
+    for col in range(node.shape[0]):
+        classes.node[col, c] = node[col]
+        cost += trees.height[trees.node_at[col] + node[col]]
+    classes.cost[c] = cost
+    classes.key[c] = tuple_key(node)
+
+
+@njit(cache=True)
+def start(leaf, tuples, trees, classes):
+    """Make a class of each set of equal rows, which stand together. Writes `classes`."""
+    n = tuples.shape[0]
+    node = np.zeros(leaf.shape[0], np.int32)
+    for row in range(n):
+        c = tuples[row]
+        classes.of_row[row] = c
+        classes.next[row] = row + 1 if row + 1 < n and tuples[row + 1] == c else -1
+        classes.size[c] += 1
+        if row == 0 or tuples[row - 1] != c:
+            classes.head[c] = row
+            for col in range(leaf.shape[0]):
+                node[col] = trees.leaf_node[trees.leaf_at[col] + leaf[col, row]]
+            set_tuple(classes, c, node, trees)
+
+
+@njit(cache=True)
+def join_tuples(classes, n_classes, small, trees, work):
+    """Compute F of the small class's tuple together with that of each class. Writes `work.joined`."""
+    joined = work.joined[:n_classes]
+    joined[:] = 0
+    for col in range(classes.node.shape[0]):
+        costs_over(trees, col, classes.node[col, small], work.over)
+        node = classes.node[col]
+        for c in range(n_classes):
+            joined[c] += work.over[node[c]]
+
+
+@njit(cache=True)
+def taken(n1, size, k):
+    """Return how many rows of another class a small one of n1 rows merges with: all, or a stub."""
+    return k - n1 if n1 + size >= 2 * k else size
+
+
+@njit(cache=True)
+def closest_class(classes, n_classes, small, k, trees, work):
+    """Return the class nearest to a small one, and how far it is; of equals the one that comes first."""
+    join_tuples(classes, n_classes, small, trees, work)
+    n1, own = classes.size[small], classes.cost[small]
+    least, best = np.int64(1) << 62, -1
+    for c in range(n_classes):
+        n2 = taken(n1, classes.size[c], k)
+        far = (n1 + n2) * work.joined[c] - n1 * own - n2 * classes.cost[c]
+        if far > least or c == small:
+            continue
+        if far < least or classes.head[c] < classes.head[best]:
+            least, best = far, c
+    return best, least
+
+
+@njit(cache=True)
+def merged_lists(following, one, other):
+    """Merge two ascending lists of rows; return the first row. Writes `following`."""
+    if one < 0 or other < 0:
+        return max(one, other)
+    head = min(one, other)
+    if one == head:
+        one = following[one]
+    else:
+        other = following[other]
+    tail = head
+    while one >= 0 and other >= 0:
+        if one < other:
+            following[tail] = one
+            one = following[one]
+        else:
+            following[tail] = other
+            other = following[other]
+        tail = following[tail]
+    following[tail] = max(one, other)
+    return head
+
+
+@njit(cache=True)
+def claim(classes, c):
+    """Tell the rows of a class which one they are in. Writes `classes.of_row`."""
+    row = classes.head[c]
+    while row >= 0:
+        classes.of_row[row] = c
+        row = classes.next[row]
+
+
+@njit(cache=True)
+def take_stub(classes, c, n_rows):
+    """Cut the first rows off a class; return the first one. Writes `classes`."""
+    head = classes.head[c]
+    last = head
+    for _ in range(n_rows - 1):
+        last = classes.next[last]
+    classes.head[c] = classes.next[last]
+    classes.next[last] = -1
+    classes.size[c] -= n_rows
+    return head
+
+
+@njit(cache=True)
+def remove(classes, n_classes, c):
+    """Put the last class in the place of one that has vanished; return how many there are."""
+    last = n_classes - 1
+    if c != last:
+        for col in range(classes.node.shape[0]):
+            classes.node[col, c] = classes.node[col, last]
+        classes.cost[c], classes.key[c] = classes.cost[last], classes.key[last]
+        classes.size[c], classes.head[c] = classes.size[last], classes.head[last]
+        claim(classes, c)
+    return last
+
+
+@njit(cache=True)
+def class_like(classes, n_classes, c):
+    """Return another class with the same tuple, or -1."""
+    key = classes.key[c]
+    for other in range(n_classes):
+        if classes.key[other] == key and other != c:
+            same = True
+            for col in range(classes.node.shape[0]):
+                same &= classes.node[col, other] == classes.node[col, c]
+            if same:
+                return other
+    return -1
+
+
+@njit(cache=True)
+def merge(classes, n_classes, small, other, k, trees, work):
+    """Merge a small class with another, or with its stub; return how many classes there are."""
+    for col in range(classes.node.shape[0]):
+        one, two = classes.node[col, small], classes.node[col, other]
+        work.general[col] = common_node(trees, col, one, two)
+    n2 = taken(classes.size[small], classes.size[other], k)
+    is_whole = n2 == classes.size[other]
+    stub = take_stub(classes, other, n2)
+    classes.head[small] = merged_lists(classes.next, classes.head[small], stub)
+    classes.size[small] += n2
+    set_tuple(classes, small, work.general, trees)
+    like = class_like(classes, n_classes, small)
+    if is_whole and like == other:
+        # The vanished class had this very tuple; there may be no other like it.
+        like = -1
+    if like >= 0:
+        classes.head[like] = merged_lists(classes.next, classes.head[like], classes.head[small])
+        classes.size[like] += classes.size[small]
+        claim(classes, like)
+        gone, second = max(small, other), min(small, other)
+        n_classes = remove(classes, n_classes, gone if is_whole else small)
+        return remove(classes, n_classes, second) if is_whole else n_classes
+    claim(classes, small)
+    return remove(classes, n_classes, other) if is_whole else n_classes
+
+
+@njit(cache=True)
+def suppress(classes, n_classes, c):
+    """Leave out the rows of a class; return how many classes there are."""
+    row = classes.head[c]
+    while row >= 0:
+        classes.of_row[row] = -1
+        row = classes.next[row]
+    return remove(classes, n_classes, c)
+
+
+@njit(cache=True)
+def merge_small(order, trees, classes, cursor, settings, work):
+    """Merge small classes, the one with the earliest row in `order` first, for a while.
+
+    cursor: [rows of `order` done, classes, rows that may still be suppressed]. settings: [k, cost a
+    row above which a class is an outlier or -1, classes looked at in this call]. Writes everything
+    but `order`, `trees` and `settings`.
+    """
+    k, outlier, budget = settings[0], settings[1], settings[2]
+    n = order.shape[0]
+    while cursor[0] < n and budget > 0:
+        small = classes.of_row[order[cursor[0]]]
+        if small < 0 or classes.size[small] >= k:
+            cursor[0] += 1  # such a row never comes back to a small class
+            continue
+        budget -= cursor[1]
+        other, far = closest_class(classes, cursor[1], small, k, trees, work)
+        size = classes.size[small]
+        if outlier >= 0 and far > outlier * size and size <= cursor[2]:
+            cursor[2] -= size
+            cursor[1] = suppress(classes, cursor[1], small)
+        else:
+            cursor[1] = merge(classes, cursor[1], small, other, k, trees, work)

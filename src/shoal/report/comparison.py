@@ -1,0 +1,187 @@
+"""A picture of a comparison: loss and time against k, one line for each method.
+
+It is a file of its own, with a white ground, or a page around the same picture. As in reports,
+losses have three digits. Times are in it, so it is never the same twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OutputError
+from shoal.report.charts import GRID, INK, inline
+from shoal.report.numbers import percent, rounded, significant, whole
+from shoal.table.write import move_into_place, temporary, unwritable
+
+if TYPE_CHECKING:
+    import altair
+
+Results = Sequence[Mapping[str, Any]]  # as `shoal compare --json` lists them
+
+ENDINGS = (".svg", ".png", ".html")
+# Colours and shapes go round together: 7 and 6 have no common divisor, so 42 methods differ, and
+# neighbours differ in both. Mid-tones that can be read on white and on black.
+COLOURS = ("#23808f", "#c2571a", "#6f5fd0", "#2f8f4e", "#bb3a82", "#8a6f1e", "#3d72d6")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+WIDTH, HEIGHT = 300, 240
+
+
+def check_chart_target(path: Path) -> None:
+    """Refuse a place where no chart can be written, before any work is done."""
+    if path.suffix.lower() not in ENDINGS:
+        message = f"The chart {path} has an ending that shoal does not draw."
+        raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
+    try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.lstat(path)  # says whether the system takes such a name at all
+    except (OSError, ValueError) as error:
+        raise unwritable(path, error) from None
+    if path.is_dir():
+        raise OutputError("output.unwritable", f"The chart {path} is a folder.", "name a file")
+    with temporary(path):
+        pass  # a file can be made there
+
+
+def write_chart(results: Results, rows: int, path: Path) -> Path:
+    """Write the picture; the ending chooses the format.
+
+    Parameters
+    ----------
+    results : sequence of mappings
+        `method`, `k`, `seconds`, `loss` and the like; those with an error are not drawn.
+    rows : int
+        Of the table that was compared on.
+    path : Path
+        An earlier file of that name is replaced only when the new one is complete.
+    """
+    import vl_convert
+
+    check_chart_target(path)
+    ending, spec = path.suffix.lower(), _spec(results)
+    if ending == ".png":
+        made = vl_convert.vegalite_to_png(spec, scale=2, allowed_base_urls=[])
+    else:
+        drawn = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])  # no address may be asked for data
+        made = (drawn if ending == ".svg" else _page(drawn, results, rows)).encode()
+    with temporary(path) as file:
+        try:
+            file.write_bytes(made)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        move_into_place(file, path)
+    return path
+
+
+def _spec(results: Results) -> dict[str, Any]:
+    """Describe two panels side by side with one legend."""
+    import altair as alt
+
+    done = [result for result in results if result["error"] is None]
+    title, losses = _losses(done)
+    values = [
+        {"method": r["method"], "k": r["k"], "loss": lost, "seconds": rounded(r["seconds"])}
+        for r, lost in zip(done, losses, strict=True)
+    ]
+    colour, shape = _who(results)
+    base = alt.Chart({"values": values}).encode(x=_x(done), color=colour)
+    loss = alt.Y("loss:Q", title=title, scale=alt.Scale(zero=True, nice=5), axis=alt.Axis(tickCount=5))
+    panels = [_panel(base, "Loss", loss, shape), _panel(base, "Time", _seconds(done), shape)]
+    spec: dict[str, Any] = (
+        alt.HConcatChart(hconcat=panels, spacing=36, background="white", padding=12)
+        .configure(font="sans-serif")
+        .configure_view(stroke=None)
+        .configure_title(anchor="start", color=INK, fontSize=13, fontWeight="bold", offset=10)
+        .configure_axis(
+            domain=False, ticks=False, gridColor=GRID, labelColor=INK, titleColor=INK, labelFontSize=11,
+            titleFontSize=11, titleFontWeight="normal", titlePadding=8, labelPadding=5,
+        )
+        .configure_legend(
+            title=None, labelColor=INK, labelFontSize=11, labelLimit=200, offset=16, rowPadding=5,
+            symbolOpacity=1, symbolStrokeWidth=0, symbolSize=60,
+        )
+        .to_dict()
+    )  # fmt: skip
+    return spec
+
+
+def _losses(done: Results) -> tuple[str, list[float]]:
+    """Return the loss that is drawn, with its name: GCP, or DM where typical values are published."""
+    gcps = [result["loss"]["gcp"] for result in done]
+    if None in gcps:
+        return "DM", [rounded(result["loss"]["dm"]) for result in done]
+    return "information lost (GCP, %)", [rounded(100 * gcp) for gcp in gcps]
+
+
+def _who(results: Results) -> tuple[altair.Color, altair.Shape]:
+    """Tell methods apart by colour and by shape, so that either is enough."""
+    import altair as alt
+
+    drawn = {result["method"] for result in results if result["error"] is None}
+    names = [name for name in dict.fromkeys(result["method"] for result in results) if name in drawn]
+    colours = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
+    shapes = [SHAPES[at % len(SHAPES)] for at in range(len(names))]
+    return (
+        alt.Color("method:N", scale=alt.Scale(domain=names, range=colours)),
+        alt.Shape("method:N", scale=alt.Scale(domain=names, range=shapes)),
+    )
+
+
+def _x(done: Results) -> altair.X:
+    """Make the axis of k: the k's that were asked for, at distances that go with their ratios."""
+    import altair as alt
+
+    ks = sorted({result["k"] for result in done})
+    # A little room on both sides; a single k stands in the middle.
+    scale = alt.Scale(type="log", domain=[ks[0] / 1.1, ks[-1] * 1.1], nice=False)
+    axis = alt.Axis(values=ks, format="d", grid=False, labelOverlap=True)
+    return alt.X("k:Q", title="k", scale=scale, axis=axis)
+
+
+def _seconds(done: Results) -> altair.Y:
+    """Make the axis of time, with a line for each power of ten."""
+    import altair as alt
+
+    exponents = [log10(result["seconds"]) for result in done]
+    low, high = floor(min(exponents)), ceil(max(exponents))
+    powers = [10.0**exponent for exponent in range(low, max(high, low + 1) + 1)]
+    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
+    return alt.Y(
+        "seconds:Q", title="seconds (log scale)", scale=scale, axis=alt.Axis(values=powers, format=",~g")
+    )
+
+
+def _panel(base: altair.Chart, title: str, y: altair.Y, shape: altair.Shape) -> altair.LayerChart:
+    import altair as alt
+
+    line = base.mark_line(strokeWidth=1.5, opacity=0.75).encode(y=y)
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=shape)
+    return alt.LayerChart(layer=[line, points], width=WIDTH, height=HEIGHT, title=title)
+
+
+def _page(drawn: str, results: Results, rows: int) -> str:
+    """Put the picture and its numbers into one page that needs nothing else."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("shoal.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"whole": whole, "significant": significant, "percent": percent}
+    style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
+    alt_text = "Loss and time of each method against k. The numbers are in the table below the chart."
+    return environment.get_template("comparison.html.jinja").render(
+        style=Markup(style),  # our own file, not anybody's text
+        chart=Markup(inline(drawn, alt_text)),
+        results=results,
+        rows=rows,
+    )
