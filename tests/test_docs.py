@@ -11,7 +11,7 @@ import pytest
 
 from shoal import recipe as recipes
 from shoal.errors import CODES
-from shoal.options import KMemberOptions, MondrianOptions
+from shoal.options import METHODS
 from shoal.verify import PROBLEMS
 
 ROOT = Path(__file__).parents[1]
@@ -24,8 +24,7 @@ SECTIONS = [
     recipes.Privacy,
     recipes.Method,
     recipes.Output,
-    KMemberOptions,
-    MondrianOptions,
+    *filter(None, METHODS.values()),
 ]
 
 
@@ -47,7 +46,17 @@ def test_reference_pages_are_current():
 
 def test_every_command_is_in_the_reference():
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    for command in ("demo", "anonymize", "verify", "measure", "hierarchy build", "hierarchy show", "methods"):
+    commands = (
+        "demo",
+        "anonymize",
+        "verify",
+        "measure",
+        "compare",
+        "hierarchy build",
+        "hierarchy show",
+        "methods",
+    )
+    for command in commands:
         assert f"## shoal {command}\n" in page
 
 
@@ -74,6 +83,7 @@ def test_every_json_key_is_documented(tmp_path):
         printed("demo", "--dir", tmp_path, "--rows", 200),
         printed("verify", out, "--recipe", recipe, "--k", 100),
         printed("measure", raw, "--recipe", recipe, "--released", out),
+        printed("compare", recipe, "--methods", "mondrian"),
         printed("hierarchy", "show", tmp_path / "hospital_profession.csv"),
         printed("anonymize", tmp_path / "absent.toml"),
     ]

@@ -53,11 +53,13 @@ def test_functions_are_not_hidden_by_modules_of_their_name():
     code = """
 import shoal
 from shoal.anonymize import prepare
+from shoal.compare import Trial
 from shoal.verify import Verdict
 import shoal.cli.main
-print(callable(shoal.anonymize), callable(shoal.verify), shoal.cluster.KMember.__name__)
+functions = (shoal.anonymize, shoal.compare, shoal.verify)
+print([callable(function) for function in functions], shoal.cluster.KMember.__name__)
 """
-    assert run_python(code).strip() == "True True KMember"
+    assert run_python(code).strip() == "[True, True, True] KMember"
 
 
 def test_a_home_that_cannot_be_written_to_is_no_obstacle():

@@ -24,9 +24,10 @@ MAY_IMPORT = {
     "report": BASE | {"table", "engine"} | WORK,
     "release": BASE | {"table", "engine", "report", "verify"} | WORK,
     "anonymize": BASE | {"table", "engine", "report", "verify", "release"} | WORK,
+    "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
     "verify": {"errors", "recipe"},
-    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize"} | WORK,
-    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "cluster"},
+    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize", "compare"} | WORK,
+    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "compare", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {

@@ -89,6 +89,14 @@ def test_measure_shows_no_mark(folder, released, form):
     assert_unmarked(printed(*arguments), printed(*arguments, "--released", released[0]))
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_a_comparison_and_its_charts_show_no_mark(folder, form):
+    arguments = ["compare", folder / "recipe.toml", "--methods", "all", "--k", "5,10", *form]
+    for ending in ("svg", "html"):
+        chart = folder / f"chart.{ending}"
+        assert_unmarked(printed(*arguments, "--chart", chart), chart.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("column", ["profession", "diagnosis", "cost", "birth_date"])
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["picture", "json"])
 def test_a_built_hierarchy_is_pictured_without_marks(folder, column, form):

@@ -76,7 +76,7 @@ def test_keys_get_a_hint():
 @pytest.mark.parametrize(
     ("section", "what"),
     [
-        ({"method": {"name": "oka"}}, "the method `oka`"),
+        ({"method": {"name": "local-search"}}, "the method `local-search`"),
         ({"method": {"name": "local-search"}}, "the method `local-search`"),
         ({"output": {"views": "equal"}}, "several views"),
         ({"output": {"views": [["age"]]}}, "several views"),

@@ -17,8 +17,8 @@ Where this differs from the paper, or the paper is silent:
   split when the small class generalises to the very tuple of the trunk: no detail is lost by it.
 - Domain levels are counted from the leaf: level = H - height + 1. In an uneven tree a step that skips levels
   costs all of their weights.
-- `unit`: a kernel that counts in whole steps rounds what a node costs, from a leaf upwards, to one of weight x
-  unit steps; what lies between two nodes is the difference. Without it distances are exact.
+- `unit`: a kernel that counts in whole steps rounds what a node costs, from a leaf upwards, to one of
+  weight x unit steps; what lies between two nodes is the difference. Without it distances are exact.
 - `outlier` (the text after algorithm 1 names it only): a small class whose distance to the closest class,
   divided by its size, is above it is suppressed, as long as that leaves no more than `may_suppress` rows out
   and k rows in.

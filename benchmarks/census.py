@@ -1,0 +1,36 @@
+"""Time, loss and memory of a method on census-like rows (SAL), by number of rows. Prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+from shoal.cluster import METHODS
+from shoal.datasets import census, census_recipe
+from shoal.measure.loss import loss
+from shoal.measure.readings import tight_costs
+from shoal.table.encode import encode
+
+
+def main() -> None:
+    name, quasi, k = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    method = METHODS[name]
+    recipe = census_recipe("SAL", quasi=quasi, k=k)
+    clusterer = method.make(k, 0, method.options())
+    clusterer.fit(encode(census(2000, 0), recipe))  # compiles
+    results = []
+    for rows in map(int, sys.argv[4:]):
+        encoded = encode(census(rows, 0), recipe)
+        begin = time.perf_counter()
+        labels = clusterer.fit(encoded).labels
+        seconds = time.perf_counter() - begin
+        gcp = loss(encoded, labels, tight_costs(encoded, labels), k).gcp
+        results.append({"rows": rows, "seconds": seconds, "gcp": gcp})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"method": name, "k": k, "quasi": quasi, "peak_mib": peak, "results": results}))
+
+
+if __name__ == "__main__":
+    main()
