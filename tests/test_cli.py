@@ -183,7 +183,9 @@ def test_demo_tells_where_everything_is(tmp_path):
 
 def test_methods_lists_options_with_their_defaults():
     methods = {method["name"]: method for method in json.loads(shoal("methods", "--json").stdout)}
-    assert list(methods) == ["k-member", "oka", "systematic", "kaca", "cb", "mondrian"]
+    assert list(methods) == [
+        "k-member", "oka", "systematic", "kaca", "cb", "mondrian", "threshold", "c-means", "incognito",
+    ]  # fmt: skip
     for method in methods.values():
         assert set(method) == {"name", "paper", "idea", "cost", "guarantees", "options"}
     assert methods["k-member"]["options"]["class_penalty"] == 1.0

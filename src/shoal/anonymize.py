@@ -139,9 +139,9 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
         encoded = encode_columns(table, recipe)
     method, reason = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
-        labels = local.run(encoded, recipe, method, tick).labels
+        found = local.run(encoded, recipe, method, tick)
     with stage(timings, "recode", progress):
-        published = publish(encoded, labels, recipe)
+        published = publish(encoded, found.labels, recipe, found.levels)
         frame = _released_frame(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
         sizes = np.bincount(published.labels[published.labels >= 0])
@@ -163,6 +163,7 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             profile=profile(table, encoded, published.labels, published.classes, costs, recipe),
             timings=timings,
             kind=frames.kind_of(data),
+            remarks=found.remarks,
         )
     _warn_unprotected(release)
     return release

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.anonymize import table_of
-from shoal.cluster.clusterer import check_feasible
+from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
@@ -23,7 +23,7 @@ from shoal.recipe import Recipe, did_you_mean
 from shoal.recode.publish import publish
 from shoal.report.comparison import write_chart
 from shoal.stages import Progress, stage
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 
 ALL = "all"
@@ -316,15 +316,15 @@ def _outcome(
     clock: dict[str, float] = {}
     try:
         with stage(clock, title, progress) as tick:
-            labels = local.run(encoded, variant, METHODS[variant.method.name], tick).labels
-        return _measured(encoded, labels, variant, clock[title])
+            found = local.run(encoded, variant, METHODS[variant.method.name], tick)
+        return _measured(encoded, found, variant, clock[title])
     except ShoalError as error:
         return Refusal.of(error)
 
 
-def _measured(encoded: Encoded, labels: IntArray, variant: Recipe, seconds: float) -> Outcome:
+def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: float) -> Outcome:
     """Measure what would be published, as `anonymize` does."""
-    published = publish(encoded, labels, variant)
+    published = publish(encoded, found.labels, variant, found.levels)
     boxes = variant.output.values == "generalize"
     costs = published_costs(encoded, published.classes) if boxes else None
     sizes = np.bincount(published.labels[published.labels >= 0])

@@ -6,9 +6,9 @@ any clustering code.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Options(BaseModel):
@@ -56,6 +56,9 @@ class SystematicOptions(Options):
     seeds: Literal["systematic", "random"] = "systematic"
 
 
+StepWeight = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
 class KACAOptions(Options):
     """Options of KACA [li2006].
 
@@ -65,7 +68,7 @@ class KACAOptions(Options):
     `max_suppressed`.
     """
 
-    weights: Literal["uniform", "height"] | dict[str, list[NonNegativeFloat]] = "uniform"
+    weights: Literal["uniform", "height"] | dict[str, list[StepWeight]] = "uniform"
     beta: float = Field(default=1.0, ge=1, le=100, allow_inf_nan=False)
     outlier: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
@@ -83,6 +86,22 @@ class CBOptions(Options):
     label: str | None = None
 
 
+class ThresholdOptions(Options):
+    """Options of threshold greedy clustering.
+
+    `threshold`: a class is closed when the closest row would make one of its rows cost this much; a
+    quarter of the number of quasi columns when left out.
+    """
+
+    threshold: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+
+class CMeansOptions(Options):
+    """Options of weighted-feature C-means: how often rows are assigned at most."""
+
+    rounds: int = Field(default=50, ge=1, le=1000)
+
+
 # None: the contract names the method, but this version does not have it yet.
 METHODS: dict[str, type[Options] | None] = {
     "auto": Options,
@@ -93,9 +112,9 @@ METHODS: dict[str, type[Options] | None] = {
     "kaca": KACAOptions,
     "cb": CBOptions,
     "mondrian": MondrianOptions,
-    "threshold": None,
-    "c-means": None,
-    "incognito": None,
+    "threshold": ThresholdOptions,
+    "c-means": CMeansOptions,
+    "incognito": Options,
     "nh": None,
     "anatomy": None,
 }

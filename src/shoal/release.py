@@ -64,6 +64,8 @@ class Release:
         Seconds of each stage.
     kind : str
         Of frame that was given: `table` is of the same kind. The frame itself is not kept.
+    remarks : tuple of str
+        What the method has to say about its run: numbers, no values.
     """
 
     frame: pl.DataFrame
@@ -80,6 +82,7 @@ class Release:
     profile: Profile
     timings: dict[str, float] = field(default_factory=dict)
     kind: str = "polars"
+    remarks: tuple[str, ...] = ()
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -220,6 +223,7 @@ class Release:
         return {
             "method": self.method,
             "reason": self.reason,
+            "remarks": list(self.remarks),
             "seed": self.recipe.method.seed,
             "rows": self.rows,
             "released": self.released,

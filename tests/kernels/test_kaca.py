@@ -136,7 +136,7 @@ def test_own_weights_decide_which_column_gives_way():
     ("weights", "message"),
     [
         ({"post": [1.0]}, "1 numbers for column `post`, whose tree has 4 steps"),
-        ({"post": [0.0] * 4}, "4 numbers for column `post`"),
+        ({"post": [0.0] * 4}, "nothing above 0 for column `post`"),
         ({"zip": [1.0]}, "names `zip`, which is no quasi column"),
     ],
 )

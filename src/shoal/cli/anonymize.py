@@ -134,6 +134,7 @@ def summary(result: dict[str, Any]) -> str:
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
+    lines += [f"  {remark}" for remark in result["remarks"]]
     lines += [
         f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - verified on the written file"
         for goal in result["goals"]

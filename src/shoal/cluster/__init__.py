@@ -2,14 +2,17 @@
 
 from shoal.cluster.cb import CB
 from shoal.cluster.clusterer import Clusterer, ClusterResult
+from shoal.cluster.cmeans import CMeans
+from shoal.cluster.incognito import Incognito
 from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.oka import OKA
 from shoal.cluster.registry import METHODS, choose
 from shoal.cluster.systematic import Systematic
+from shoal.cluster.threshold import Threshold
 
 __all__ = [
-    "CB", "KACA", "METHODS", "OKA", "ClusterResult", "Clusterer", "KMember", "Mondrian", "Systematic",
-    "choose",
+    "CB", "KACA", "METHODS", "OKA", "CMeans", "ClusterResult", "Clusterer", "Incognito", "KMember",
+    "Mondrian", "Systematic", "Threshold", "choose",
 ]  # fmt: skip

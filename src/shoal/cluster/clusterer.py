@@ -20,9 +20,15 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 
 @dataclass(frozen=True)
 class ClusterResult:
-    """A class for each row, in the order of the encoded rows; -1 marks a suppressed row."""
+    """A class for each row, in the order of the encoded rows; -1 marks a suppressed row.
+
+    `remarks` are sentences about what the method did, with numbers and no values. `levels`, where a
+    method recodes whole columns, is the level of its tree at which each column is published.
+    """
 
     labels: npt.NDArray[np.int32]
+    remarks: tuple[str, ...] = ()
+    levels: tuple[int, ...] | None = None
 
     @property
     def n_classes(self) -> int:

@@ -113,12 +113,15 @@ def _weight_faults(name: str, given: list[float], heights: dict[str, int]) -> li
     if name not in heights:
         hint = f"quasi columns: {', '.join(heights)}"
         return [Fault("recipe.option", f"Option `weights` names `{name}`, which is no quasi column.", hint)]
-    if len(given) != heights[name] or not sum(given) > 0:
+    if len(given) != heights[name]:
         message = (
             f"Option `weights` has {len(given)} numbers for column `{name}`, whose tree has "
             f"{heights[name]} steps from root to leaf."
         )
-        return [Fault("recipe.option", message, "give one weight a step, from the root down, not all 0")]
+        return [Fault("recipe.option", message, "give one weight for each step, from the root down")]
+    if not any(weight >= 1e-6 for weight in given):
+        message = f"Option `weights` has nothing above 0 for column `{name}`."
+        return [Fault("recipe.option", message, "give at least one step a weight")]
     return []
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.units import BLOCK as _BLOCK
+from shoal.cluster.units import PARALLEL_FROM as _PARALLEL_FROM
+from shoal.cluster.units import empty_box, empty_scan
 from shoal.errors import RecipeError
 from shoal.options import KMemberOptions
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns
 
-# A block of units that fits the first-level cache; tables of fewer blocks are scanned by one thread,
-# because two threads that wait for each other after every scan lose more than they win.
-_BLOCK = 2048
-_PARALLEL_FROM = 32
 # Between two calls of the kernel progress is shown and an interruption is seen; a call scans
 # about this many units, a few tenths of a second.
 _SCANS_PER_CALL = 20_000_000
@@ -140,23 +137,12 @@ class _Growth:
         unit_labels = np.zeros(m, np.int32) if label is None else label[heads]
         self.units = kernel.Units(fixed.position, fixed.leaf, begins.copy(), ends, tuple_ids, unit_labels)
         self.trees = fixed.trees
-        self.box, self.old = self._empty_box(), self._empty_box()
-        self.scan = kernel.Scan(
-            np.zeros(m, np.int32), np.zeros(-(-m // _BLOCK), np.int32), _BLOCK, _PARALLEL_FROM
-        )
+        self.box, self.old = empty_box(fixed), empty_box(fixed)
+        self.scan = empty_scan(m, _BLOCK, _PARALLEL_FROM)
         n_classes, n_range, n_tree = self.n // self.k, len(fixed.span), len(fixed.leaf)
         self.classes = empty_classes(n_classes, n_range, n_tree)
         point = fixed_columns(self.encoded, np.array([start]))
         kernel.start_box(self.box, self.trees, point.position[:, 0], point.leaf[:, 0])
-
-    def _empty_box(self) -> Any:
-        from shoal.kernels import kmember as kernel
-
-        n_range, n_tree, leaves = len(self.fixed.span), len(self.fixed.leaf), len(self.fixed.trees.leaf_node)
-        return kernel.Box(
-            np.zeros(n_range, np.int32), np.zeros(n_range, np.int32), np.zeros(n_tree, np.int32),
-            np.zeros(leaves, np.int32), np.zeros(leaves, np.int32),
-        )  # fmt: skip
 
     def run(self, progress: Progress | None) -> None:
         """Grow classes until fewer than k rows are free."""

@@ -7,11 +7,14 @@ from typing import Any
 
 from shoal.cluster.cb import CB
 from shoal.cluster.clusterer import Clusterer
+from shoal.cluster.cmeans import CMeans
+from shoal.cluster.incognito import Incognito
 from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.oka import OKA
 from shoal.cluster.systematic import Systematic
+from shoal.cluster.threshold import Threshold
 from shoal.options import Options
 
 
@@ -87,6 +90,32 @@ _ALL = [
         cost="O(n log n) time, O(n) memory",
         guarantees="classes of at least k rows; no random choice",
     ),
+    MethodInfo(
+        name="threshold",
+        clusterer=Threshold,
+        paper="Loukides, Shao: Capturing Data Usefulness and Privacy Protection in K-Anonymisation. "
+        "SAC 2007.",
+        idea="Grow a class from a random row while it stays narrow; delete those that end up below k.",
+        cost="O(n^2) time at most, O(n) memory",
+        guarantees="classes of at least k rows; says how many rows were deleted and joined others",
+    ),
+    MethodInfo(
+        name="c-means",
+        clusterer=CMeans,
+        paper="Chiu, Tsai: A k-Anonymity Clustering Method for Effective Data Privacy Preservation. "
+        "ADMA 2007.",
+        idea="Assign rows to the nearest of n / k centres; weigh columns by how well they fit; repeat.",
+        cost="O(r n^2 / k) time for r rounds, O(n) memory",
+        guarantees="classes of at least k rows; same labels for any number of threads",
+    ),
+    MethodInfo(
+        name="incognito",
+        clusterer=Incognito,
+        paper="LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005.",
+        idea="Publish each column at one level of its tree, at the levels that together lose least.",
+        cost="O(n) time for each combination of levels that cannot be ruled out, O(n) memory",
+        guarantees="classes of at least k rows; the best of all global recodings; no random choice",
+    ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}
 AUTO_KMEMBER_ROWS = 100_000  # above this, the square of the rows takes k-member longer than a coffee
@@ -97,5 +126,5 @@ def choose(name: str, n_rows: int) -> tuple[MethodInfo, str]:
     if name != "auto":
         return METHODS[name], ""
     if n_rows <= AUTO_KMEMBER_ROWS:
-        return METHODS["k-member"], f"auto: least loss up to {AUTO_KMEMBER_ROWS:,} rows"
+        return METHODS["k-member"], f"auto: exact k-member up to {AUTO_KMEMBER_ROWS:,} rows"
     return METHODS["mondrian"], f"auto: k-member takes too long above {AUTO_KMEMBER_ROWS:,} rows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from math import floor
 
 import numpy as np
@@ -21,20 +23,23 @@ def run(
     left_out = np.zeros(encoded.n_rows, dtype=bool)
     if recipe.privacy.missing == "suppress":
         left_out = encoded.missing_rows()
-        _check_suppression(int(left_out.sum()), encoded.n_rows, recipe.privacy.max_suppressed)
-    may_suppress = floor(recipe.privacy.max_suppressed * encoded.n_rows) - int(left_out.sum())
-    clusterer = method.make(recipe.privacy.k, recipe.method.seed, options, may_suppress)
+    # As the decimal that it is written as: 0.29 of 100 rows are 29, although 0.29 * 100 is less in floats.
+    allowed = floor(Fraction(repr(recipe.privacy.max_suppressed)) * encoded.n_rows)
+    n_left_out = int(left_out.sum())
+    if n_left_out > allowed:
+        raise _too_many_missing(n_left_out, encoded.n_rows, recipe.privacy.max_suppressed)
+    clusterer = method.make(recipe.privacy.k, recipe.method.seed, options, allowed - n_left_out)
     if not left_out.any():
         return clusterer.fit(encoded, progress)
+    found = clusterer.fit(encoded.take(~left_out), progress)
     labels = np.full(encoded.n_rows, -1, np.int32)
-    labels[~left_out] = clusterer.fit(encoded.take(~left_out), progress).labels
-    return ClusterResult(labels)
+    labels[~left_out] = found.labels
+    return replace(found, labels=labels)
 
 
-def _check_suppression(left_out: int, rows: int, allowed: float) -> None:
-    if left_out > allowed * rows:
-        raise InfeasibleError(
-            "infeasible.suppression",
-            f"{left_out} of {rows} rows miss a quasi value, but only a share of {allowed} may be left out.",
-            'raise max_suppressed, or set missing = "category" in [privacy]',
-        )
+def _too_many_missing(left_out: int, rows: int, share: float) -> InfeasibleError:
+    return InfeasibleError(
+        "infeasible.suppression",
+        f"{left_out} of {rows} rows miss a quasi value, but only a share of {share} may be left out.",
+        'raise max_suppressed, or set missing = "category" in [privacy]',
+    )

@@ -62,6 +62,10 @@ def is_compiled() -> bool:
     return any(cache_folder().glob("**/*.nbi"))
 
 
+# A compiled function that calls a parallel one crashes when it comes from the cache and nothing has
+# started Numba's threads yet (numba issue 8578). Asking for their number starts them.
+numba.get_num_threads()
+
 # Numba reads its cache folder when a function is decorated. It is set for our own kernels only,
 # and put back afterwards, so that other Numba code in the process is left alone.
 _config: Any = numba.config
@@ -71,7 +75,9 @@ try:
     from shoal.kernels import (
         cb,
         classes,
+        cmeans,
         diameter,
+        groups,
         hashing,
         kaca,
         kmember,
@@ -79,6 +85,7 @@ try:
         oka,
         quoting,
         systematic,
+        threshold,
         trees,
     )
 finally:
@@ -88,7 +95,9 @@ __all__ = [
     "cache_folder",
     "cb",
     "classes",
+    "cmeans",
     "diameter",
+    "groups",
     "hashing",
     "is_compiled",
     "kaca",
@@ -97,5 +106,6 @@ __all__ = [
     "oka",
     "quoting",
     "systematic",
+    "threshold",
     "trees",
 ]

@@ -336,11 +336,9 @@ def grow_class(units, scan, trees, box, old, span, changed, rows, labels, number
 @njit(cache=True)
 def record_class(classes, number, size, trees, box, span):
     """Keep a finished class's box for the rows left over. Writes `classes`."""
-    # Not by slices: Numba's compiled assignment to a column crashes when it is loaded from the cache.
-    for col in range(box.low.shape[0]):
-        classes.low[col, number], classes.high[col, number] = box.low[col], box.high[col]
-    for col in range(box.node.shape[0]):
-        classes.node[col, number] = box.node[col]
+    classes.low[:, number] = box.low
+    classes.high[:, number] = box.high
+    classes.node[:, number] = box.node
     classes.size[number] = size
     classes.diversity[number] = box_diversity(trees, box, span)
 

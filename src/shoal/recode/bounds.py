@@ -65,10 +65,11 @@ def _exact(number: float) -> Fraction:
 
 
 def _ends(column: RangeColumn, numbers: list[Fraction]) -> Ends:
-    return Ends([_text(column, number) for number in numbers], numbers)
+    return Ends([end_text(column, number) for number in numbers], numbers)
 
 
-def _text(column: RangeColumn, number: Fraction) -> str:
+def end_text(column: RangeColumn, number: Fraction) -> str:
+    """Write a number as the column's values are written."""
     if column.kind == "ordinal":
         return column.order[int(number)]
     if column.kind == "date":
@@ -90,17 +91,14 @@ def as_text(column: RangeColumn, low: IntArray, high: IntArray, grid: float | No
             return forms.value_text(lows.texts[first])
         high_text = highs.texts[second]
         if lows.texts[first] == high_text and column.kind != "ordinal":  # both on one grid point
-            high_text = _text(column, highs.numbers[second] + _step(column, grid or 0.0))
+            high_text = end_text(column, highs.numbers[second] + _step(column, grid or 0.0))
         return forms.range_text(lows.texts[first], high_text)
 
     return each_pair(low, high, write)
 
 
-def as_columns(
-    column: RangeColumn, low: IntArray, high: IntArray, grid: float | None
-) -> dict[str, pl.Series]:
-    """Write each class's range as two typed columns; both are null where it is lost or missing."""
-    text = as_text(column, low, high, grid)
+def as_columns(column: RangeColumn, text: pl.Series) -> dict[str, pl.Series]:
+    """Turn ranges into two typed columns; both are null where a range is lost or missing."""
     pairs = {found: _pair(found) for found in text.unique().to_list()}
     columns = {}
     for at, end in enumerate(("low", "high")):

@@ -14,12 +14,13 @@ def node_texts(column: TreeColumn, labels: IntArray, low: IntArray, high: IntArr
     """Return the published text of each class: the lowest node over its values, or their set."""
     if not column.is_flat:
         nodes = column.tree.lca(low, high)
-        return each_pair(nodes, nodes, lambda node, _: _node_text(column, node))
+        return each_pair(nodes, nodes, lambda node, _: node_text(column, node))
     plain = each_pair(low, high, lambda a, b: _flat_text(column, a, b))
     return _with_sets(column, labels, low, high, plain)
 
 
-def _node_text(column: TreeColumn, node: int) -> str | None:
+def node_text(column: TreeColumn, node: int) -> str | None:
+    """Write a node: a leaf as a value, the root as everything lost, missing as nothing."""
     tree = column.tree
     if column.has_missing and node == tree.leaf_nodes[column.missing]:
         return None

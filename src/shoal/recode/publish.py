@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from shoal.recipe import Output, Recipe
+from shoal.recipe import Recipe
 from shoal.recode.bounds import as_columns, as_text
 from shoal.recode.generalize import node_texts
+from shoal.recode.levels import level_texts
 from shoal.recode.microaggregate import microaggregate
 from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, class_extremes
 
@@ -35,12 +36,15 @@ class Published:
     names: Mapping[str, list[str]]
 
 
-def publish(encoded: Encoded, labels: IntArray, recipe: Recipe) -> Published:
-    """Turn labels into published classes."""
+def publish(
+    encoded: Encoded, labels: IntArray, recipe: Recipe, levels: Sequence[int] | None = None
+) -> Published:
+    """Turn labels into published classes; with `levels`, each column at one level of its tree."""
     n_clusters = int(labels.max(initial=-1)) + 1
+    of_column: Sequence[int | None] = levels or [None] * len(encoded.columns)
     published = {
-        column.name: _published(column, labels, n_clusters, recipe.output, recipe.columns[column.name].grid)
-        for column in encoded.columns
+        column.name: _published(column, labels, n_clusters, recipe, level)
+        for column, level in zip(encoded.columns, of_column, strict=True)
     }
     names = {quasi: list(columns) for quasi, columns in published.items()}
     every = {name: values for columns in published.values() for name, values in columns.items()}
@@ -50,18 +54,23 @@ def publish(encoded: Encoded, labels: IntArray, recipe: Recipe) -> Published:
 
 
 def _published(
-    column: QuasiColumn, labels: IntArray, n_clusters: int, output: Output, grid: float | None
+    column: QuasiColumn, labels: IntArray, n_clusters: int, recipe: Recipe, level: int | None
 ) -> dict[str, pl.Series]:
     """Return the published columns of one quasi column, a value for each cluster."""
+    output = recipe.output
     if output.values == "microaggregate":
         return {column.name: microaggregate(column, labels, n_clusters, output.aggregate)}
     low, high = class_extremes(column, labels, n_clusters)
-    if not isinstance(column, RangeColumn):
-        return {column.name: node_texts(column, labels, low, high)}
-    snap = grid if output.bounds == "snapped" else None
-    if output.bounds_as == "columns":
-        return as_columns(column, low, high, snap)
-    return {column.name: as_text(column, low, high, snap)}
+    snaps = output.bounds == "snapped" and isinstance(column, RangeColumn)
+    if level is not None and not snaps:
+        text = level_texts(column, low, level)
+    elif isinstance(column, RangeColumn):
+        text = as_text(column, low, high, recipe.columns[column.name].grid if snaps else None)
+    else:
+        text = node_texts(column, labels, low, high)
+    if isinstance(column, RangeColumn) and output.bounds_as == "columns":
+        return as_columns(column, text)
+    return {column.name: text}
 
 
 def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:

@@ -1,0 +1,40 @@
+"""Publish a whole column at one level of its tree, as global recoding does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from shoal.recode.bounds import each_pair, end_text
+from shoal.recode.generalize import node_text
+from shoal.table import forms
+from shoal.table.columns import IntArray, QuasiColumn, RangeColumn
+from shoal.table.intervals import nodes_at_level, with_tree
+
+
+def level_texts(column: QuasiColumn, codes: IntArray, level: int) -> pl.Series:
+    """Return the published text of each class, given the code of one of its rows."""
+    trees = with_tree(column)
+    leaves = np.where(codes == column.missing, trees.missing, codes)
+    nodes = nodes_at_level(trees.tree, level)[leaves]
+
+    def write(node: int, _: int) -> str | None:
+        text = node_text(trees, node)
+        return _in_terms_of(column, text) if isinstance(column, RangeColumn) else text
+
+    return each_pair(nodes, nodes, write)
+
+
+def _in_terms_of(column: RangeColumn, text: str | None) -> str | None:
+    """Write a node of the default interval tree, whose labels are numbers, as the column's values are."""
+    value = forms.parse(text)
+    if isinstance(value, forms.Range):
+        high = Fraction(value.high)
+        if column.kind == "ordinal":  # there is nothing beyond the last value
+            high = min(high, Fraction(len(column.order) - 1))
+        return forms.range_text(end_text(column, Fraction(value.low)), end_text(column, high))
+    if isinstance(value, forms.Value):
+        return forms.value_text(end_text(column, Fraction(value.text)))
+    return text
