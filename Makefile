@@ -24,8 +24,8 @@ test: .venv/.complete lint  ## lint, then run all tests
 	$(BIN)/python -m pytest -n 2
 
 lint: .venv/.complete  ## style, types, spelling
-	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py
-	$(BIN)/ruff format --check src tests benchmarks examples docs/write_reference.py
+	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
 	$(BIN)/mypy
 	$(BIN)/codespell src benchmarks examples docs README.md CHANGELOG.md CONTRIBUTING.md
 

@@ -7,10 +7,9 @@ import resource
 import sys
 import time
 
+from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS
 from shoal.datasets import census, census_recipe
-from shoal.measure.loss import loss
-from shoal.measure.readings import tight_costs
 from shoal.table.encode import encode
 
 
@@ -24,9 +23,9 @@ def main() -> None:
     for rows in map(int, sys.argv[4:]):
         encoded = encode(census(rows, 0), recipe)
         begin = time.perf_counter()
-        labels = clusterer.fit(encoded).labels
+        found = clusterer.fit(encoded)
         seconds = time.perf_counter() - begin
-        gcp = loss(encoded, labels, tight_costs(encoded, labels), k).gcp
+        gcp = published_loss(encoded, found, published_as(encoded, found, recipe), recipe).gcp
         results.append({"rows": rows, "seconds": seconds, "gcp": gcp})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"method": name, "k": k, "quasi": quasi, "peak_mib": peak, "results": results}))

@@ -7,9 +7,8 @@ import resource
 import sys
 import time
 
+from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS
-from shoal.measure.loss import loss
-from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.read import read
@@ -22,9 +21,9 @@ def main() -> None:
     seconds = []
     for _ in range(4):
         begin = time.perf_counter()
-        labels = clusterer.fit(encoded).labels
+        found = clusterer.fit(encoded)
         seconds.append(time.perf_counter() - begin)
-    il = loss(encoded, labels, tight_costs(encoded, labels), 10).il
+    il = published_loss(encoded, found, published_as(encoded, found, recipe), recipe).il
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"first_seconds": seconds[0], "seconds": min(seconds[1:]), "il": il, "peak_mib": peak}))
 

@@ -185,6 +185,7 @@ def test_methods_lists_options_with_their_defaults():
     methods = {method["name"]: method for method in json.loads(shoal("methods", "--json").stdout)}
     assert list(methods) == [
         "k-member", "oka", "systematic", "kaca", "cb", "mondrian", "threshold", "c-means", "incognito",
+        "nh", "anatomy",
     ]  # fmt: skip
     for method in methods.values():
         assert set(method) == {"name", "paper", "idea", "cost", "guarantees", "options"}

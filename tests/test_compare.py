@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import shoal
 from shoal import options, stages
 from shoal.cli.main import app
-from shoal.cluster import METHODS, ClusterResult
+from shoal.cluster import ClusterResult
+from shoal.compare import COMPARED
 from shoal.datasets import write_hospital
 from shoal.engine import local
 from shoal.errors import InfeasibleError
@@ -80,7 +81,7 @@ def as_told(result):
     return {key: result[key] for key in ("method", "seed", "classes", "suppressed", "loss", "bound")}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPARED)
 @pytest.mark.parametrize("k", KS)
 def test_the_numbers_are_those_of_a_release(hospital, compared, method, k, tmp_path):
     [result] = [r for r in compared["results"] if (r["method"], r["k"]) == (method, k)]
@@ -90,7 +91,7 @@ def test_the_numbers_are_those_of_a_release(hospital, compared, method, k, tmp_p
 
 def test_the_object_has_its_keys_and_every_method_at_every_k(compared):
     assert set(compared) == {"results", "rows", "warm_rows", "timings", "chart"}
-    assert [(r["k"], r["method"]) for r in compared["results"]] == [(k, m) for k in KS for m in METHODS]
+    assert [(r["k"], r["method"]) for r in compared["results"]] == [(k, m) for k in KS for m in COMPARED]
     for result in compared["results"]:
         assert set(result) == KEYS
         assert set(result["loss"]) == LOSSES
@@ -213,7 +214,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
 
 
 def test_only_when_no_method_can_run_the_command_fails(people, monkeypatch, tmp_path):
-    refuse(monkeypatch, *METHODS)
+    refuse(monkeypatch, *COMPARED)
     recipe = people()
     before = snapshot(tmp_path)
     result = run("compare", recipe, "--json", "--chart", "c.svg")
@@ -405,8 +406,8 @@ def test_no_digit_is_cut_off(hospital, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     text = run("compare", hospital, "--k", 3).stdout
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    rows = [line[2:].split() for line in text.splitlines() if line[2:].partition(" ")[0] in METHODS]
-    assert [row[0] for row in rows] == list(METHODS)
+    rows = [line[2:].split() for line in text.splitlines() if line[2:].partition(" ")[0] in COMPARED]
+    assert [row[0] for row in rows] == list(COMPARED)
     assert {len(row) for row in rows} == {10}  # a row that is wrapped or cut has fewer numbers
     if width >= 80:
         assert max(len(line.rstrip()) for line in text.splitlines()) <= width

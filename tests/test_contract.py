@@ -32,7 +32,8 @@ from shoal.table.encode import encode
 from shoal.table.write import write_table
 from tests.strategies import tables
 
-NAMES = list(METHODS)  # a method that makes no classes is to be left out here, and only here
+# A method that makes no classes is left out here, and only here.
+NAMES = [name for name, info in METHODS.items() if info.has_classes]
 every_method = pytest.mark.parametrize("method", NAMES)
 some_examples = settings(max_examples=40)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal import cluster
 from shoal import recipe as recipes
 from shoal.errors import CODES
 from shoal.options import METHODS
@@ -17,6 +18,7 @@ from shoal.verify import PROBLEMS
 ROOT = Path(__file__).parents[1]
 RECIPE_PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")
 ERROR_PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+METHOD_PAGES = ROOT / "docs" / "methods"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = [
     recipes.Input,
@@ -41,6 +43,37 @@ def test_every_code_is_documented_with_its_meaning(code, meaning):
 def test_reference_pages_are_current():
     command = [sys.executable, str(ROOT / "docs" / "write_reference.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", list(cluster.METHODS))
+def test_every_method_has_a_page(name):
+    page = METHOD_PAGES / f"{name}.md"
+    assert page.read_text(encoding="utf-8").startswith(f"# {name}\n")
+    assert f"[{name}]({name}.md)" in (METHOD_PAGES / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", list(cluster.METHODS))
+def test_every_option_is_on_its_method_s_page(name):
+    page = (METHOD_PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert [key for key in METHODS[name].model_fields if f"`{key}`" not in page] == []
+
+
+def test_recipes_in_the_pages_of_methods_are_valid():
+    for page in METHOD_PAGES.glob("*.md"):
+        blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert blocks or page.name == "README.md"
+        for block in map(tomllib.loads, blocks):
+            method = recipes.Method.model_validate(block["method"])
+            assert method.name == page.stem
+            METHODS[method.name].model_validate(method.options)
+            if "privacy" in block:
+                recipes.Privacy.model_validate(block["privacy"])
+
+
+def test_pictures_of_methods_are_current():
+    command = [sys.executable, str(METHOD_PAGES / "draw.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

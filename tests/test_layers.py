@@ -23,11 +23,14 @@ MAY_IMPORT = {
     "engine": BASE | {"table"} | WORK,
     "report": BASE | {"table", "engine"} | WORK,
     "release": BASE | {"table", "engine", "report", "verify"} | WORK,
-    "anonymize": BASE | {"table", "engine", "report", "verify", "release"} | WORK,
+    "anatomized": BASE | {"table", "verify", "release"} | WORK,
+    "anatomize": BASE | {"table", "engine", "anatomized"} | WORK,
+    "anonymize": BASE | {"table", "engine", "report", "verify", "release", "anatomize", "anatomized"} | WORK,
     "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
+    "extend": BASE | {"table", "verify", "release", "anonymize"} | WORK,
     "verify": {"errors", "recipe"},
     "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize", "compare"} | WORK,
-    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "compare", "cluster"},
+    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "compare", "extend", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {

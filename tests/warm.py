@@ -9,7 +9,7 @@ from shoal.recipe import Recipe
 
 def compile_kernels():
     """Anonymize a table of four rows."""
-    table = pl.DataFrame({"age": [1, 2, 3, 4, 5], "sex": ["f", "m", "f", "m", "f"], "ill": list("ababa")})
+    table = pl.DataFrame({"age": [1, 2, 3, 4, 5], "sex": ["f", "m", "f", "m", "f"], "ill": list("abcab")})
     for method in METHODS:
         changes = {"method": {"name": method}}
         prepare(table, Recipe.from_roles(quasi=["age", "sex"], sensitive=["ill"], k=2, changes=changes))

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from shoal import cluster
     from shoal.anonymize import anonymize, encode
     from shoal.compare import compare
+    from shoal.extend import Extension, extend
     from shoal.recipe import Recipe
     from shoal.release import Release
     from shoal.verify import Verdict, verify
 
 __version__ = version("shoal")
 __all__ = [
-    "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster", "compare",
-    "encode", "verify",
+    "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster",
+    "compare", "encode", "extend", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
@@ -29,6 +30,8 @@ _LAZY = {
     "anonymize": "shoal.anonymize",
     "encode": "shoal.anonymize",
     "compare": "shoal.compare",
+    "Extension": "shoal.extend",
+    "extend": "shoal.extend",
     "Recipe": "shoal.recipe",
     "Release": "shoal.release",
     "Verdict": "shoal.verify",

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from shoal.cluster.clusterer import check_feasible
+from shoal.anatomize import anatomize
+from shoal.anatomized import Anatomized
+from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import choose
 from shoal.engine import local
-from shoal.errors import RecipeError, SensitiveUnprotectedWarning
-from shoal.measure.loss import loss
+from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWarning
+from shoal.measure.loss import Loss, loss
 from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.recipe import Recipe, column_faults
-from shoal.recode.publish import Published, publish
+from shoal.recode.publish import Published, publish, publish_ring
 from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
 from shoal.table.read import mark_missing, read
+from shoal.table.readings import FloatArray
 from shoal.verify import verify_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def anonymize(
@@ -40,10 +47,10 @@ def anonymize(
     k: int | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     method: str = "auto",
-    seed: int = 0,
+    seed: int | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Release | Anatomized:
     """Publish a table so that every row hides among at least k that look alike.
 
     Parameters
@@ -66,7 +73,7 @@ def anonymize(
     Returns
     -------
     Release
-        Verified by another engine before it is returned.
+        Verified by another engine before it is returned. Of the method `anatomy`: `Anatomized`.
 
     Examples
     --------
@@ -82,8 +89,13 @@ def anonymize(
             quasi, sensitive, identifiers, keep, drop, k, hierarchies, method, seed, options
         )
     release = prepare(data, recipe, progress=progress)
+    if isinstance(release, Anatomized):
+        with stage(release.timings, "verify", progress):
+            release.check()
+        return release
     with stage(release.timings, "verify", progress):
-        release.accept(verify_table(release.frame.to_arrow(), recipe, rows=release.released))
+        table = release.frame.to_arrow()
+        release.accept(verify_table(table, recipe, rows=release.released, original=release.original))
     return release
 
 
@@ -124,7 +136,7 @@ def encode(
     return encode_columns(table_of(data, recipe), recipe)
 
 
-def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release:
+def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release | Anatomized:
     """Make a release that nobody has verified yet: verify it before it leaves the house.
 
     `data` is a frame, or None for the file that the recipe names.
@@ -134,20 +146,22 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = table_of(data, recipe)
-        check_feasible(table.height, recipe.privacy.k)
+        if recipe.method.name != "anatomy":  # which promises no k
+            check_feasible(table.height, recipe.privacy.k)
+    if recipe.method.name == "anatomy":
+        kind = frames.kind_of(data)
+        return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
     with stage(timings, "encode", progress):
         encoded = encode_columns(table, recipe)
     method, reason = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
         found = local.run(encoded, recipe, method, tick)
     with stage(timings, "recode", progress):
-        published = publish(encoded, found.labels, recipe, found.levels)
+        published = published_as(encoded, found, recipe)
         frame = _released_frame(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
-        sizes = np.bincount(published.labels[published.labels >= 0])
-        boxes = recipe.output.values == "generalize"
-        costs = published_costs(encoded, published.classes) if boxes else None
-        k = recipe.privacy.k
+        # Boxes of single rows make no classes: what is said about the rows then is said by group.
+        shown = published if found.ring is None else publish(encoded, found.labels, recipe)
         release = Release(
             frame=frame,
             recipe=recipe,
@@ -156,17 +170,51 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             rows=table.height,
             released=frame.height,
             suppressed=table.height - frame.height,
-            classes=len(sizes),
-            k=int(sizes.min()),
-            loss=loss(encoded, published.labels, costs, k),
-            loss_tight=loss(encoded, published.labels, tight_costs(encoded, published.labels), k),
-            profile=profile(table, encoded, published.labels, published.classes, costs, recipe),
+            classes=published.classes.height,
+            k=found.ring or int(np.bincount(published.labels[published.labels >= 0]).min()),
+            loss=published_loss(encoded, found, published, recipe),
+            loss_tight=_tight_loss(encoded, found, published, recipe),
+            profile=profile(
+                table, encoded, shown.labels, shown.classes, _costs(encoded, shown, recipe), recipe
+            ),
             timings=timings,
             kind=frames.kind_of(data),
             remarks=found.remarks,
+            original=None if found.ring is None else _original(table, recipe),
         )
     _warn_unprotected(release)
     return release
+
+
+def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Published:
+    """Publish what a method found: classes, whole columns at one level, or a box for each row."""
+    if found.ring is not None:
+        return publish_ring(encoded, found.labels, recipe, found.ring)
+    return publish(encoded, found.labels, recipe, found.levels)
+
+
+def published_loss(encoded: Encoded, found: ClusterResult, published: Published, recipe: Recipe) -> Loss:
+    """Measure what was published; sizes of classes are not defined where there are none."""
+    lost = loss(encoded, published.labels, _costs(encoded, published, recipe), recipe.privacy.k)
+    return lost if found.ring is None else replace(lost, dm=None, c_avg=None, cm=None)
+
+
+def _tight_loss(encoded: Encoded, found: ClusterResult, published: Published, recipe: Recipe) -> Loss:
+    """Measure the classes' own values; a box over k neighbours is as tight as it can be."""
+    if found.ring is not None:
+        return published_loss(encoded, found, published, recipe)
+    return loss(encoded, published.labels, tight_costs(encoded, published.labels), recipe.privacy.k)
+
+
+def _costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray | None:
+    """Return what each class loses; typical values have no width."""
+    return published_costs(encoded, published.classes) if recipe.output.values == "generalize" else None
+
+
+def _original(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
+    """Keep the raw columns beside which alone boxes of single rows can be verified."""
+    names = recipe.named("quasi", "sensitive", "keep")
+    return pl.DataFrame({name: frames.series(table, name) for name in names}).to_arrow()
 
 
 def table_of(data: Any, recipe: Recipe) -> pl.DataFrame:
@@ -191,13 +239,12 @@ def _released_frame(
     Columns are built from the recipe alone, so nothing that has no role can slip through.
     """
     inside = published.labels >= 0
+    order = encoded.order[published.partner[inside]]
     others = recipe.named("sensitive", "keep")
     # Classes are numbered in the order of their texts, so this sorts by all published columns.
     # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
     keys = {"class": pl.Series(published.labels[inside])}
-    keys |= {
-        str(at): frames.series(table, name).gather(encoded.order[inside]) for at, name in enumerate(others)
-    }
+    keys |= {str(at): frames.series(table, name).gather(order) for at, name in enumerate(others)}
     rows = pl.DataFrame(keys).sort(list(keys), nulls_last=True)
     columns = {name: rows[str(at)] for at, name in enumerate(others)}
     for name in published.classes.columns:
@@ -207,16 +254,25 @@ def _released_frame(
 
 
 def _warn_unprotected(release: Release) -> None:
-    """Warn when a class shares one sensitive value: k says nothing about that."""
+    """Warn of what the guarantee does not cover."""
+    kind = "classes" if release.original is None else "groups"
     for column in release.profile.sensitive:
         if column.alike:
+            number = sum(count for _, count in release.profile.class_sizes)
             warnings.warn(
-                f"{column.alike} of {release.classes} classes share one value of `{column.name}`: whoever "
-                "knows that a person is in such a class knows that value. k-anonymity does not protect "
-                "against this.",
+                f"{column.alike} of {number} {kind} share one value of `{column.name}`: whoever knows that "
+                f"a person is in such a {kind[:-1]} knows that value. k-anonymity does not protect against "
+                "this.",
                 SensitiveUnprotectedWarning,
                 stacklevel=3,
             )
+    if release.original is not None:
+        warnings.warn(
+            "Whoever knows for certain which row of this release is one person's can tell the rows of the "
+            "whole group apart: boxes of single rows hide behind one secret shift for each group.",
+            GroupShiftWarning,
+            stacklevel=3,
+        )
 
 
 def _recipe_from_arguments(
@@ -228,7 +284,7 @@ def _recipe_from_arguments(
     k: int | None,
     hierarchies: Mapping[str, Any] | None,
     method: str,
-    seed: int,
+    seed: int | None,
     options: Mapping[str, Any] | None,
 ) -> Recipe:
     if k is None:

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.anonymize import table_of
+from shoal.anonymize import published_as, published_loss, table_of
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
-from shoal.measure.loss import Loss, loss
-from shoal.measure.published import published_costs
+from shoal.measure.loss import Loss
 from shoal.options import METHODS as NAMED
 from shoal.recipe import Recipe, did_you_mean
-from shoal.recode.publish import publish
 from shoal.report.comparison import write_chart
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 
 ALL = "all"
+COMPARED = [name for name, info in METHODS.items() if info.has_loss]
 WARM_ROWS = 201  # odd, so that classes of two leave a row over and the code for that is compiled too
 
 
@@ -38,14 +37,16 @@ class Outcome:
     ----------
     seconds : float
         Wall time of the clustering alone: no reading, encoding, compiling, recoding or measuring.
-    classes, suppressed : int
-        Published classes, and rows that would be left out.
+    classes : int or None
+        Published classes; None for a method that makes none.
+    suppressed : int
+        Rows that would be left out.
     loss : Loss
         Of what would be published.
     """
 
     seconds: float
-    classes: int
+    classes: int | None
     suppressed: int
     loss: Loss
 
@@ -149,7 +150,7 @@ def _score(outcome: Outcome | Refusal) -> tuple[float, float]:
     if isinstance(outcome, Refusal):
         return np.inf, np.inf
     il = outcome.loss.il
-    return (np.inf, outcome.loss.dm) if il is None else (il, 0)
+    return (np.inf, outcome.loss.dm or 0) if il is None else (il, 0)
 
 
 def compare(
@@ -221,11 +222,11 @@ def _plan(methods: str | Iterable[str], ks: list[int]) -> tuple[list[str], list[
     faults = [*_method_faults(named), *_k_faults(ks)]
     if faults:
         raise RecipeError.from_faults(faults)
-    return list(METHODS) if ALL in named else list(dict.fromkeys(named)), list(dict.fromkeys(ks))
+    return COMPARED if ALL in named else list(dict.fromkeys(named)), list(dict.fromkeys(ks))
 
 
 def _method_faults(named: Sequence[str]) -> list[Fault]:
-    known = [ALL, *METHODS]
+    known = [ALL, *COMPARED]
     listed = f"methods: {', '.join(known)}"
     faults = [] if named else [Fault("recipe.invalid", "No method is named.", listed)]
     for name in dict.fromkeys(named):
@@ -235,6 +236,9 @@ def _method_faults(named: Sequence[str]) -> list[Fault]:
         elif name in NAMED and name not in METHODS:
             message = f"This version of shoal does not have the method `{name}` yet."
             faults.append(Fault("recipe.not_available", message, f"leave it out; {listed}"))
+        elif name in METHODS and name not in COMPARED:
+            message = f"`{name}` publishes quasi values as they are: it has no loss to compare."
+            faults.append(Fault("recipe.invalid", message, f"leave it out; {listed}"))
         elif name not in known:
             message = f"`{name}` is not a method that shoal knows."
             faults.append(Fault("recipe.invalid", message, did_you_mean(name, known) or listed))
@@ -324,17 +328,15 @@ def _outcome(
 
 def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: float) -> Outcome:
     """Measure what would be published, as `anonymize` does."""
-    published = publish(encoded, found.labels, variant, found.levels)
-    boxes = variant.output.values == "generalize"
-    costs = published_costs(encoded, published.classes) if boxes else None
+    published = published_as(encoded, found, variant)
     sizes = np.bincount(published.labels[published.labels >= 0])
     k, smallest = variant.privacy.k, int(sizes.min())
-    if smallest < k:  # the loss of such classes says nothing beside those of others
+    if smallest < k and found.ring is None:  # the loss of such classes says nothing beside those of others
         message = f"The smallest class has {smallest} rows, not {k}."
         raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
     return Outcome(
         seconds=seconds,
-        classes=len(sizes),
+        classes=len(sizes) if found.ring is None else None,
         suppressed=encoded.n_rows - int(sizes.sum()),
-        loss=loss(encoded, published.labels, costs, k),
+        loss=published_loss(encoded, found, published, variant),
     )

@@ -135,5 +135,17 @@ class PrivacyWarning(UserWarning):
     """Something legal that a careful publisher should look at."""
 
 
+class GroupShiftWarning(PrivacyWarning):
+    """Rows hide behind one secret shift for each group: one known link gives it away."""
+
+
+class IdentityUnprotectedWarning(PrivacyWarning):
+    """Quasi values are released as they are: whoever knows them finds a person's row."""
+
+
+class KnownSeedWarning(PrivacyWarning):
+    """What should be secret was drawn from a seed that somebody may know or guess."""
+
+
 class SensitiveUnprotectedWarning(PrivacyWarning):
     """A sensitive column is released with no goal but k: a class may share one value."""

@@ -102,6 +102,18 @@ class CMeansOptions(Options):
     rounds: int = Field(default=50, ge=1, le=1000)
 
 
+class NHOptions(Options):
+    """Options of NH: how Mondrian, which makes its groups, cuts."""
+
+    mode: Literal["strict", "relaxed"] = "strict"
+
+
+class AnatomyOptions(Options):
+    """Options of Anatomy: how many sensitive values a group has at least."""
+
+    l: int = Field(default=2, ge=2)  # noqa: E741 - the name that everybody uses
+
+
 # None: the contract names the method, but this version does not have it yet.
 METHODS: dict[str, type[Options] | None] = {
     "auto": Options,
@@ -115,6 +127,6 @@ METHODS: dict[str, type[Options] | None] = {
     "threshold": ThresholdOptions,
     "c-means": CMeansOptions,
     "incognito": Options,
-    "nh": None,
-    "anatomy": None,
+    "nh": NHOptions,
+    "anatomy": AnatomyOptions,
 }

@@ -22,6 +22,7 @@ Kind = Literal["numeric", "categorical", "ordinal", "date"]
 GOALS = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
 GRID_HINT = "for example grid = 5 (dates: in days)"
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+ANATOMY_GROUP, ANATOMY_COUNT = "group", "count"  # columns that Anatomy adds to its two tables
 
 
 class _Section(BaseModel):
@@ -340,6 +341,7 @@ def _own_faults(recipe: Recipe) -> list[Fault]:
         faults += _column_own_faults(name, column)
     faults += _output_faults(recipe)
     faults += _method_faults(recipe.method)
+    faults += _anatomy_faults(recipe) if recipe.method.name == "anatomy" else []
     faults += _input_faults(recipe.input)
     faults += _unavailable(recipe)
     return faults
@@ -363,8 +365,11 @@ def _column_own_faults(name: str, column: Column) -> list[Fault]:
 
 
 def _output_faults(recipe: Recipe) -> list[Fault]:
-    """Check what the shape of the output needs from the columns."""
+    """Check what the shape of the output needs from the columns and the method."""
     faults = []
+    if recipe.method.name == "nh" and recipe.output.values == "microaggregate":
+        message = "Method `nh` publishes a box for each row, which typical values are not."
+        faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or choose another method'))
     for name in recipe.quasi:
         column = recipe.columns[name]
         needs_grid = column.kind in ("numeric", "ordinal", "date") and column.hierarchy is None
@@ -390,6 +395,25 @@ def _method_faults(method: Method) -> list[Fault]:
     except ValidationError as error:
         return [_option_fault(method.name, schema, e) for e in error.errors()]
     return []
+
+
+def _anatomy_faults(recipe: Recipe) -> list[Fault]:
+    """Check what two tables joined by a group need, and refuse what they cannot have."""
+    faults = []
+    sensitive = recipe.named("sensitive")
+    if len(sensitive) != 1:
+        message = f"Method `anatomy` takes exactly one sensitive column, and the recipe has {len(sensitive)}."
+        faults.append(Fault("recipe.invalid", message, "give one column the role sensitive, drop the others"))
+    written = {ANATOMY_GROUP: recipe.named("quasi", "sensitive", "keep"), ANATOMY_COUNT: sensitive}
+    for name, columns in written.items():
+        if name in columns:
+            message = f"Column `{name}` would be written twice: method `anatomy` adds one of that name."
+            faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
+    for key in ("values", "bounds", "bounds_as"):
+        if getattr(recipe.output, key) != Output.model_fields[key].default:
+            message = f"Method `anatomy` publishes quasi values as they are: `output.{key}` has no meaning."
+            faults.append(Fault("recipe.invalid", message, "take it out, or choose another method"))
+    return faults
 
 
 def _option_fault(method: str, schema: type[Options], error: Any) -> Fault:

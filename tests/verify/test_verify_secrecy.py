@@ -59,7 +59,8 @@ def everything(error: BaseException | None) -> str:
 
 
 def test_every_code_is_provoked_here() -> None:
-    assert set(CASES) == set(PROBLEMS)
+    of_two_files = {"verify.l", "verify.groups"}  # test_verify_anatomy looks for cells in all its verdicts
+    assert set(CASES) | of_two_files == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
 
 

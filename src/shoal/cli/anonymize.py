@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.errors import Fault, OutputError, RecipeError
@@ -92,24 +93,35 @@ def anonymize(
 def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
+    from shoal.table.parts import check_parts
     from shoal.table.write import check_target, manifest_path, report_path
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
-    check_target(Path(recipe.output.path))
-    if _is_same_file(Path(recipe.output.path), recipe.resolve(recipe.input.path or "")):
+    check = check_parts if recipe.method.name == "anatomy" else check_target
+    check(Path(recipe.output.path))
+    if any(_is_same_file(file, recipe.resolve(recipe.input.path or "")) for file in _outputs(recipe)):
         raise OutputError("output.unwritable", "The output is the input itself.", "write to another file")
     if not quiet:
         announce_compiling()
     with progress_bar(quiet) as progress:
         release = prepare(None, recipe, progress=progress)
-        path = release.write(report=True, progress=progress)
+        path = release.write(report=release.has_report, progress=progress)
     paths = {
         "output": str(path),
         "manifest": str(manifest_path(path)),
-        "report": str(report_path(path)),
+        "report": str(report_path(path)) if release.has_report else None,
     }
-    return {**release.to_dict(), **paths}
+    parts = {} if len(_outputs(recipe)) == 1 else {"files": [str(file) for file in _outputs(recipe)]}
+    return {**release.to_dict(), **paths, **parts}
+
+
+def _outputs(recipe: Any) -> list[Path]:
+    """List the tables that are written."""
+    from shoal.table.parts import part_paths
+
+    path = Path(recipe.output.path)
+    return list(part_paths(path)) if recipe.method.name == "anatomy" else [path]
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -128,22 +140,27 @@ def announce_compiling() -> None:
 
 def summary(result: dict[str, Any]) -> str:
     """Say in a few lines what was released and what holds."""
+    if result["method"] == "anatomy":
+        return anatomy_summary(result)
     gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
+    has_classes = result["loss"]["dm"] is not None
+    made = f"in {result['classes']:,} classes" if has_classes else "with a box for each"
+    how = "verified on the written file" + ("" if has_classes else " beside the original")
     lines = [
-        f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} classes "
+        f"released {result['released']:,} of {result['rows']:,} rows {made} "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
     lines += [f"  {remark}" for remark in result["remarks"]]
     lines += [
-        f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - verified on the written file"
+        f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - {how}"
         for goal in result["goals"]
     ]
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
-        f"  report:   {result['report']}",
+        f"  report:   {result['report'] or 'none for this method'}",
     ]
     return "\n".join(lines)
 

@@ -157,9 +157,9 @@ def _cells(trial: dict[str, Any]) -> list[str]:
         "-" if loss["il"] is None else f"{loss['il']:,.0f}" if loss["il"] >= 1000 else f"{loss['il']:.4g}",
         "-" if loss["gcp"] is None else f"{100 * loss['gcp']:.2f}",
         "-" if loss["distortion_ratio"] is None else f"{loss['distortion_ratio']:.3f}",
-        f"{loss['dm']:,}",
+        "-" if loss["dm"] is None else f"{loss['dm']:,}",
         "-" if loss["cm"] is None else f"{loss['cm']:.3f}",
-        f"{trial['classes']:,}",
+        "-" if trial["classes"] is None else f"{trial['classes']:,}",
         f"{trial['suppressed']:,}",
         f"{trial['seconds']:.3f}" if trial["seconds"] < 10 else f"{trial['seconds']:,.1f}",
     ]

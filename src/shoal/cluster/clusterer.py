@@ -23,12 +23,14 @@ class ClusterResult:
     """A class for each row, in the order of the encoded rows; -1 marks a suppressed row.
 
     `remarks` are sentences about what the method did, with numbers and no values. `levels`, where a
-    method recodes whole columns, is the level of its tree at which each column is published.
+    method recodes whole columns, is the level of its tree at which each column is published. `ring`,
+    where each row has a box of its own, is the number of neighbours in its group that it covers.
     """
 
     labels: npt.NDArray[np.int32]
     remarks: tuple[str, ...] = ()
     levels: tuple[int, ...] | None = None
+    ring: int | None = None
 
     @property
     def n_classes(self) -> int:

@@ -97,13 +97,15 @@ class _Rounds:
     def run(self, rounds: int, progress: Progress | None) -> IntArray:
         """Return the class of each tuple, once nothing changes or the rounds are over."""
         labels = self._assigned()
-        for number in range(1, rounds):
+        for number in range(1, rounds + 1):
+            if progress is not None:
+                progress(number / rounds)
+            if number == rounds:
+                break
             self._move(labels)
             before, labels = labels, self._assigned()
             if np.array_equal(before, labels):
                 break
-            if progress is not None:
-                progress(number / rounds)
         of_tuple = np.empty_like(labels)
         of_tuple[self.order] = labels
         return of_tuple

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.cluster.anatomy import Anatomy
 from shoal.cluster.cb import CB
 from shoal.cluster.clusterer import Clusterer
 from shoal.cluster.cmeans import CMeans
@@ -12,6 +13,7 @@ from shoal.cluster.incognito import Incognito
 from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
 from shoal.cluster.mondrian import Mondrian
+from shoal.cluster.nonhomogeneous import NH
 from shoal.cluster.oka import OKA
 from shoal.cluster.systematic import Systematic
 from shoal.cluster.threshold import Threshold
@@ -28,6 +30,8 @@ class MethodInfo:
     idea: str
     cost: str
     guarantees: str
+    has_classes: bool = True  # rows are published alike in groups of at least k
+    has_loss: bool = True  # quasi values are generalized, and what that loses can be compared
 
     @property
     def options(self) -> type[Options]:
@@ -54,7 +58,7 @@ _ALL = [
         paper="Lin, Wei: An Efficient Clustering Method for k-Anonymization. PAIS 2008.",
         idea="Give each row to the nearest of n / k growing classes; then even out the sizes.",
         cost="O(n^2 / k) time, O(n) memory",
-        guarantees="classes of at least k rows, n / k of them (fewer when small ones are suppressed)",
+        guarantees="classes of at least k rows",
     ),
     MethodInfo(
         name="systematic",
@@ -63,7 +67,7 @@ _ALL = [
         "Acta Informatica 2011; as restated by Bhaladhare, Jinwala 2016.",
         idea="Open a class at every k-th row in order; each other row joins where loss grows least.",
         cost="O(n^2 / k) time, O(n) memory",
-        guarantees="n / k classes of at least k rows",
+        guarantees="classes of at least k rows",
     ),
     MethodInfo(
         name="kaca",
@@ -114,7 +118,29 @@ _ALL = [
         paper="LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005.",
         idea="Publish each column at one level of its tree, at the levels that together lose least.",
         cost="O(n) time for each combination of levels that cannot be ruled out, O(n) memory",
-        guarantees="classes of at least k rows; the best of all global recodings; no random choice",
+        guarantees="classes of at least k rows; the best of all full-domain recodings; no random choice",
+    ),
+    MethodInfo(
+        name="nh",
+        clusterer=NH,
+        paper="Wong, Mamoulis, Cheung: Non-Homogeneous Generalization in Privacy Preserving Data Publishing. "
+        "SIGMOD 2010.",
+        idea="Put the rows of Mondrian's groups on rings; publish a box over k neighbours for each row.",
+        cost="O(n log n + n k) time, O(n) memory",
+        guarantees="k originals fit each published row and k published rows fit each original; no classes; "
+        "a secret shift; can be verified only beside the original",
+        has_classes=False,
+    ),
+    MethodInfo(
+        name="anatomy",
+        clusterer=Anatomy,
+        paper="Xiao, Tao: Anatomy: Simple and Effective Privacy Preservation. VLDB 2006.",
+        idea="Publish quasi and sensitive values in two tables, joined by groups of l different values.",
+        cost="O(n log n) time, O(n) memory",
+        guarantees="groups of at least l values, none with a share above 1 / l; protects the sensitive "
+        "value alone: quasi values stand as they are, and k is not promised",
+        has_classes=False,
+        has_loss=False,
     ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}

@@ -22,8 +22,8 @@ class Loss:
     il: float | None
     gcp: float | None
     distortion_ratio: float | None
-    dm: int
-    c_avg: float
+    dm: int | None
+    c_avg: float | None
     cm: float | None
 
     def to_dict(self) -> dict[str, float | int | None]:

@@ -26,13 +26,13 @@ def tight_costs(encoded: Encoded, labels: IntArray, reading: Reading = "height")
         if isinstance(column, RangeColumn):
             costs.append(column.cost(low, high))
         elif reading == "order":
-            costs.append(_order_costs(column, low, high))
+            costs.append(order_costs(column, low, high))
         else:
             costs.append(node_costs(column, reading)[column.tree.lca(low, high)])
     return np.array(costs).T.reshape(n_classes, -1)
 
 
-def _order_costs(column: TreeColumn, low: IntArray, high: IntArray) -> FloatArray:
+def order_costs(column: TreeColumn, low: IntArray, high: IntArray) -> FloatArray:
     """Cost the range of positions in the order of leaves; a mix of missing and present costs 1."""
     domain = column.tree.n_leaves - int(column.has_missing)
     costs = (high - low) / max(1, domain - 1)

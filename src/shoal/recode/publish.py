@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.recipe import Recipe
@@ -13,6 +14,7 @@ from shoal.recode.bounds import as_columns, as_text
 from shoal.recode.generalize import node_texts
 from shoal.recode.levels import level_texts
 from shoal.recode.microaggregate import microaggregate
+from shoal.recode.ring import Ring
 from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, class_extremes
 
 
@@ -29,11 +31,15 @@ class Published:
         One row for each class; null where a value is missing.
     names : mapping of str to list of str
         For each quasi column the columns of `classes` that it is published as.
+    partner : ndarray of shape (n_rows,), int64
+        For each encoded row the one whose other values are published with it: itself, unless a
+        secret shift has mixed them.
     """
 
     labels: IntArray
     classes: pl.DataFrame
     names: Mapping[str, list[str]]
+    partner: npt.NDArray[np.int64]
 
 
 def publish(
@@ -46,11 +52,32 @@ def publish(
         column.name: _published(column, labels, n_clusters, recipe, level)
         for column, level in zip(encoded.columns, of_column, strict=True)
     }
-    names = {quasi: list(columns) for quasi, columns in published.items()}
-    every = {name: values for columns in published.values() for name, values in columns.items()}
-    classes, class_of_cluster = _merged(pl.DataFrame(every))
+    names, classes, class_of_cluster = _classes(published)
     # A suppressed row keeps -1: it indexes the extra last entry.
-    return Published(np.append(class_of_cluster, np.int32(-1))[labels], classes, names)
+    found = np.append(class_of_cluster, np.int32(-1))[labels]
+    return Published(found, classes, names, np.arange(encoded.n_rows))
+
+
+def publish_ring(
+    encoded: Encoded,
+    labels: IntArray,
+    recipe: Recipe,
+    width: int,
+    *,
+    random: np.random.Generator | None = None,
+) -> Published:
+    """Publish a box for each row, over `width` neighbours of its group, with a neighbour's other values.
+
+    `random` draws the shifts, for tests; they are secret otherwise.
+    """
+    ring = Ring.of(labels, width)
+    published = {column.name: _boxes(column, ring, recipe) for column in encoded.columns}
+    names, classes, class_of_entry = _classes(published)
+    found = np.full(encoded.n_rows, -1, np.int32)
+    found[ring.rows] = class_of_entry
+    partner = np.arange(encoded.n_rows)
+    partner[ring.rows] = ring.partners(random)
+    return Published(found, classes, names, partner)
 
 
 def _published(
@@ -63,14 +90,38 @@ def _published(
     low, high = class_extremes(column, labels, n_clusters)
     snaps = output.bounds == "snapped" and isinstance(column, RangeColumn)
     if level is not None and not snaps:
-        text = level_texts(column, low, level)
-    elif isinstance(column, RangeColumn):
-        text = as_text(column, low, high, recipe.columns[column.name].grid if snaps else None)
-    else:
-        text = node_texts(column, labels, low, high)
-    if isinstance(column, RangeColumn) and output.bounds_as == "columns":
+        return _shaped(column, level_texts(column, low, level), recipe)
+    if isinstance(column, RangeColumn):
+        return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
+    return _shaped(column, node_texts(column, labels, low, high), recipe)
+
+
+def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Series]:
+    """Return the published columns of one quasi column, a value for each entry of the ring."""
+    low, high = ring.extremes(column)
+    if isinstance(column, RangeColumn):
+        return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
+    return _shaped(column, ring.node_texts(column, low, high), recipe)
+
+
+def _grid(column: RangeColumn, recipe: Recipe) -> float | None:
+    return recipe.columns[column.name].grid if recipe.output.bounds == "snapped" else None
+
+
+def _shaped(column: QuasiColumn, text: pl.Series, recipe: Recipe) -> dict[str, pl.Series]:
+    """Return one text column, or two columns of bounds where the recipe asks for them."""
+    if isinstance(column, RangeColumn) and recipe.output.bounds_as == "columns":
         return as_columns(column, text)
     return {column.name: text}
+
+
+def _classes(
+    published: Mapping[str, Mapping[str, pl.Series]],
+) -> tuple[dict[str, list[str]], pl.DataFrame, IntArray]:
+    """Put the columns together; return what each is published as, the classes, and each cluster's."""
+    names = {quasi: list(columns) for quasi, columns in published.items()}
+    every = {name: values for columns in published.values() for name, values in columns.items()}
+    return names, *_merged(pl.DataFrame(every))
 
 
 def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:

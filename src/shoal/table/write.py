@@ -28,6 +28,8 @@ def check_target(path: Path) -> None:
         raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
     try:
         _check_place(path)
+    except OutputError:  # a ValueError too
+        raise
     except (OSError, ValueError) as error:  # a name that is too long, or holds a zero byte
         raise unwritable(path, error) from None
 

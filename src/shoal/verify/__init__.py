@@ -4,7 +4,17 @@ It shares no code with what makes a release: another engine (DuckDB) reads the f
 classes, the goals and the published forms are worked out afresh.
 """
 
+from shoal.verify.anatomy import verify_part_files, verify_part_tables
 from shoal.verify.check import verify, verify_table
 from shoal.verify.verdict import PROBLEMS, Goal, Problem, Verdict
 
-__all__ = ["PROBLEMS", "Goal", "Problem", "Verdict", "verify", "verify_table"]
+__all__ = [
+    "PROBLEMS",
+    "Goal",
+    "Problem",
+    "Verdict",
+    "verify",
+    "verify_part_files",
+    "verify_part_tables",
+    "verify_table",
+]

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.errors import RecipeError
 from shoal.recipe import Recipe
+from shoal.verify.anatomy import verify_parts
 from shoal.verify.digest import digest_problems
 from shoal.verify.form import form_problems
 from shoal.verify.goal import build_classes, measure, unmeasured
 from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
-from shoal.verify.original import original_problems
+from shoal.verify.nonhomogeneous import NAME, measure_fit
+from shoal.verify.original import load_original, original_problems
 from shoal.verify.session import Session, UnreadableError, session
 from shoal.verify.verdict import Problem, Verdict, conclude, count
 
@@ -24,7 +27,7 @@ def verify(
     path: str | Path,
     recipe: Recipe,
     *,
-    original: str | Path | None = None,
+    original: str | Path | pa.Table | None = None,
     rows: int | None = None,
     named_only: bool = False,
     manifest: bool = True,
@@ -34,11 +37,14 @@ def verify(
     Parameters
     ----------
     path : str or Path
-        The release: .csv, .tsv, .parquet, .arrow or .feather.
+        The release: .csv, .tsv, .parquet, .arrow or .feather. For Anatomy the name that its two files
+        share: X.csv for X.quasi.csv and X.sensitive.csv.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
-    original : str or Path, optional
+    original : str, Path or pyarrow.Table, optional
         The raw table, to check that no row was invented and no sensitive or kept value changed.
+        NH cannot be verified without it: there the originals that fit each row are counted, and
+        the rows that each original fits.
     rows : int, optional
         How many rows the maker says it released.
     named_only : bool, default False
@@ -57,8 +63,13 @@ def verify(
         When the release or the original is missing, is a directory or has an unknown ending, and
         when the original cannot be read. A release that cannot be read is a verdict.
     """
+    if recipe.method.name == "anatomy":
+        if original is not None and not isinstance(original, (str, Path)):
+            message = "A release of the method `anatomy` is compared with a file only."
+            raise RecipeError("recipe.invalid", message, "give the path of the original")
+        return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
     release = existing(path)
-    raw = None if original is None else existing(original, any_ending=True)
+    raw = existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
     problems = digest_problems(release) if manifest else []
     with session() as open_session:
         try:
@@ -66,26 +77,31 @@ def verify(
             loaded = load(open_session, release, released_columns(recipe), spreadsheet_safe=safe)
         except UnreadableError as fault:
             return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
-        verdict = _judge(open_session, loaded, recipe, rows, named_only, problems)
-        if raw is None:
-            return verdict
-        more = original_problems(open_session, loaded, raw, recipe)
-        return conclude(verdict.rows, verdict.classes, verdict.k, verdict.goals, [*verdict.problems, *more])
+        return _judge(open_session, loaded, recipe, rows, named_only, problems, raw)
 
 
 def verify_table(
-    table: pa.Table, recipe: Recipe, *, rows: int | None = None, named_only: bool = False
+    table: pa.Table,
+    recipe: Recipe,
+    *,
+    original: str | Path | pa.Table | None = None,
+    rows: int | None = None,
+    named_only: bool = False,
 ) -> Verdict:
     """Recompute every promise of a release that is a pyarrow table in memory.
 
     See `verify`. Prefer the file where there is one: what is handed out is what must hold.
     """
+    if recipe.method.name == "anatomy":
+        message = "A release of the method `anatomy` has two tables."
+        raise RecipeError("recipe.invalid", message, "verify both with verify_part_tables")
+    raw = existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
     with session() as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")
         except UnreadableError as fault:
             return _unread(recipe, [Problem(fault.code, fault.message)])
-        return _judge(open_session, loaded, recipe, rows, named_only, [])
+        return _judge(open_session, loaded, recipe, rows, named_only, [], raw)
 
 
 def _judge(
@@ -95,19 +111,28 @@ def _judge(
     rows: int | None,
     named_only: bool,
     before: Sequence[Problem],
+    raw: Path | pa.Table | None,
 ) -> Verdict:
-    """Check columns, rows, forms and goals of a loaded release."""
+    """Check columns, rows, forms and goals of a loaded release, and compare it with the original."""
+    original = None if raw is None else load_original(open_session, raw, recipe)
+    beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe, named_only=named_only)]
     problems += _row_problems(loaded.rows, rows)
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be larger than they are: better no number than that one.
-        return conclude(loaded.rows, 0, 0, unmeasured(recipe), problems)
+        return conclude(loaded.rows, 0, 0, unmeasured(recipe), [*problems, *beside])
     classes, k = build_classes(open_session, loaded, quasi)
     problems += form_problems(open_session, loaded, recipe)
+    if recipe.method.name == NAME:
+        fit = measure_fit(open_session, loaded, original, recipe)
+        goals = [fit.goal, *unmeasured(recipe)[1:]]
+        problems += [*fit.problems, *beside]
+        return conclude(loaded.rows, classes, int(fit.goal.achieved), goals, problems, has_classes=False)
     findings = measure(open_session, loaded, recipe)
     problems += [finding.problem for finding in findings if finding.problem]
-    return conclude(loaded.rows, classes, k, [finding.goal for finding in findings], problems)
+    goals = [finding.goal for finding in findings]
+    return conclude(loaded.rows, classes, k, goals, [*problems, *beside])
 
 
 def _row_problems(found: int, told: int | None) -> list[Problem]:

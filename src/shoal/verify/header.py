@@ -23,9 +23,11 @@ def released_columns(recipe: Recipe, names: Sequence[str] = ()) -> list[str]:
     return quasi_columns(recipe, names) + recipe.named("sensitive", "keep")
 
 
-def header_problems(names: Sequence[str], recipe: Recipe, *, named_only: bool) -> list[Problem]:
-    """Compare the header of a file with the recipe."""
-    promised = released_columns(recipe, names)
+def header_problems(
+    names: Sequence[str], recipe: Recipe, *, named_only: bool, promised: Sequence[str] | None = None
+) -> list[Problem]:
+    """Compare the header of a file with the recipe, or with the columns `promised` for this file."""
+    promised = released_columns(recipe, names) if promised is None else promised
     missing = [name for name in promised if name not in names]
     problems = []
     if missing:

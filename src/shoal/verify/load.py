@@ -27,10 +27,15 @@ class Loaded:
     names: tuple[str, ...]
     rows: int
     marked: bool = False  # texts that a spreadsheet would run have an apostrophe before them
+    types: tuple[str, ...] = ()  # as DuckDB names them; none for a text file
 
     def column(self, name: str) -> str:
         """Return the SQL name of a column that the file has once."""
         return column(self.names.index(name))
+
+    def stored(self, name: str) -> str:
+        """Return the type that a column had before it became text; empty in a text file."""
+        return self.types[self.names.index(name)] if self.types else ""
 
     def has_once(self, name: str) -> bool:
         """Say whether it is clear which column has this name."""
@@ -99,7 +104,8 @@ def load_parquet(session: Session, path: Path, table: str) -> Loaded:
     source = "read_parquet(?, hive_partitioning = false)"
     if not names or not _copy_as_text(session, source, [pattern], table, len(names)):
         raise UnreadableError("verify.unreadable", "The file is not in Parquet format.")
-    return Loaded(table, names, _count(session, table))
+    types = _types(session, source, [pattern], len(names))
+    return Loaded(table, names, _count(session, table), types=types)
 
 
 def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
@@ -131,15 +137,16 @@ def read_arrow(path: Path) -> pa.Table:
 def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
     """Load a pyarrow table."""
     names = tuple(given.column_names)
-    if not names or not _copy_arrow(session, given, table):
+    types = _copy_arrow(session, given, table) if names else None
+    if types is None:
         raise UnreadableError(
             "verify.unreadable", "The table has no columns, or some that cannot be read as text."
         )
-    return Loaded(table, names, _count(session, table))
+    return Loaded(table, names, _count(session, table), types=types)
 
 
-def _copy_arrow(session: Session, given: pa.Table, table: str) -> bool:
-    """Copy a pyarrow table; say whether it is sound and DuckDB knows the types of its columns."""
+def _copy_arrow(session: Session, given: pa.Table, table: str) -> tuple[str, ...] | None:
+    """Copy a pyarrow table and return its types; None when it is not sound or DuckDB does not know them."""
     import duckdb
     import pyarrow as pa
 
@@ -148,10 +155,11 @@ def _copy_arrow(session: Session, given: pa.Table, table: str) -> bool:
         given.validate(full=True)  # texts that are not UTF-8, offsets that point elsewhere
         session.database.register("given", given.rename_columns([column(i) for i in range(width)]))
     except (duckdb.Error, pa.ArrowException):
-        return False
+        return None
     copied = _copy_as_text(session, "given", [], table, width)
+    types = _types(session, "given", [], width) if copied else None
     session.database.unregister("given")
-    return copied
+    return types
 
 
 def _copy_as_text(session: Session, source: str, parameters: Sequence[str], table: str, width: int) -> bool:
@@ -164,6 +172,14 @@ def _copy_as_text(session: Session, source: str, parameters: Sequence[str], tabl
     cells = ", ".join(f"nullif(CAST({column(i)} AS VARCHAR), '') AS {column(i)}" for i in range(width))
     sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
     return session.succeeds(sql, parameters)
+
+
+def _types(session: Session, source: str, parameters: Sequence[str], width: int) -> tuple[str, ...]:
+    """Name the types of a source's columns; without rows there is nothing to name."""
+    names = ", ".join(column(i) for i in range(width))
+    types = ", ".join(f"typeof({column(i)})" for i in range(width))
+    found = session.rows(f"SELECT {types} FROM {source} AS source({names}) LIMIT 1", parameters)
+    return tuple(found[0]) if found else ("",) * width
 
 
 def _count(session: Session, table: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
@@ -13,31 +14,37 @@ from shoal.verify.session import Session, UnreadableError, literal
 from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
 from shoal.verify.verdict import Problem, count, listed
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _TABLE = "original"
 # What Unicode calls white space; DuckDB alone trims blanks only.
-_BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # 1, 1.0 and 1e0 are one number to a reader of tables; 007 is a code, not a number.
-_NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _EXACT = 2**53  # beyond it several whole numbers share one float
 
 
-def original_problems(session: Session, loaded: Loaded, path: Path, recipe: Recipe) -> list[Problem]:
-    """Load the original and compare."""
-    try:
-        original = _load(session, path, recipe)
-        fault = None
-    except UnreadableError as error:
-        fault = error.code.replace("verify.", "data."), error.message
-    if fault:
-        code, reason = fault
-        raise DataError(code, f"The original {path} cannot be read. {reason}", "check the path and [input]")
+def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
+    """Compare with the original."""
     names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
-    problems = _row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
+    problems = row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
     return problems + _value_problems(session, loaded, original, names, recipe.input.missing)
 
 
-def _row_problems(released: int, rows: int, max_suppressed: float) -> list[Problem]:
+def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
+    """Load the original, a file or a table; what cannot be read is bad usage, not a verdict."""
+    try:
+        return _load(session, raw, recipe) if isinstance(raw, Path) else load_arrow(session, raw, _TABLE)
+    except UnreadableError as error:
+        fault = error.code.replace("verify.", "data."), error.message
+    code, reason = fault
+    which = f"The original {raw}" if isinstance(raw, Path) else "The original"
+    raise DataError(code, f"{which} cannot be read. {reason}", "check the path and [input]")
+
+
+def row_problems(released: int, rows: int, max_suppressed: float) -> list[Problem]:
     """Check that no rows were added and not too many left out."""
     message = ""
     if released > rows:
@@ -86,12 +93,12 @@ def _combinations(loaded: Loaded, names: list[str]) -> str:
 
 def _comparable(column: str, *, marked: bool) -> str:
     """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
-    text = f"trim({column}, {literal(_BLANKS)})"
+    text = f"trim({column}, {literal(BLANKS)})"
     text = plain_sql(text) if marked else text
     number = f"TRY_CAST({text} AS DOUBLE)"
     return (
         f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
-        f"WHEN regexp_full_match({text}, {literal(_NUMBER)}) AND abs({number}) < {_EXACT} "
+        f"WHEN regexp_full_match({text}, {literal(NUMBER)}) AND abs({number}) < {_EXACT} "
         f"THEN CAST({number} + 0 AS VARCHAR) ELSE {text} END"
     )
 

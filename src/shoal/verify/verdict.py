@@ -20,6 +20,10 @@ PROBLEMS: dict[str, str] = {
     "verify.duplicate_column": "Two columns of the file have the same name.",
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
     "verify.k": "Some rows are in classes smaller than k.",
+    "verify.l": "Some groups have fewer than l sensitive values, or one whose share is above 1 / l.",
+    "verify.groups": "The two files do not have the same groups, as large.",
+    "verify.fit": "Some rows fit fewer than k originals, or some originals fewer than k rows (NH).",
+    "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only beside its original.",
     "verify.digest": "The file is not the one that the manifest beside it describes.",
     "verify.rows": "The file has another number of rows than its maker says it released.",
     "verify.original_rows": "The file has more rows than the original, or leaves out more than is allowed.",
@@ -71,13 +75,16 @@ class Verdict:
     holds : bool
         True when there is no problem and every goal is met.
     rows, classes : int
-        Rows of the file, and different combinations of its quasi columns.
-    k : int
-        Size of the smallest class; 0 when there is none.
+        Rows of the file, and different combinations of its quasi columns; Anatomy: its groups.
+    k : int or None
+        Size of the smallest class; 0 when there is none. Anatomy promises no k: None.
+        NH: the fewest originals that fit a row, or rows that an original fits.
     goals : tuple of Goal
         Every goal of the recipe, as measured.
     problems : tuple of Problem
         What does not hold, in the order in which it was looked at.
+    has_classes : bool
+        False for NH, whose rows are counted by the originals that fit them.
 
     Examples
     --------
@@ -90,9 +97,10 @@ class Verdict:
     holds: bool
     rows: int
     classes: int
-    k: int
+    k: int | None
     goals: tuple[Goal, ...]
     problems: tuple[Problem, ...]
+    has_classes: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as the JSON of ``shoal verify`` has it."""
@@ -123,11 +131,18 @@ class Verdict:
 
     def __str__(self) -> str:
         holds = "holds" if self.holds else "does not hold"
-        sizes = f"{count(self.rows, 'row')} in {count(self.classes, 'class', 'classes')}"
-        lines = [f"The release {holds}: {sizes}, the smallest of {self.k}."]
+        lines = [f"The release {holds}: {count(self.rows, 'row')} in {self._pieces()}."]
         lines += [f"  {_goal_line(goal)}" for goal in self.goals]
         lines += [f"  {problem.code}: {problem.message}" for problem in self.problems]
         return "\n".join(lines)
+
+    def _pieces(self) -> str:
+        if self.k is None:
+            return count(self.classes, "group")
+        if not self.has_classes:
+            boxes = count(self.classes, "box", "boxes")
+            return f"{boxes}, at least {self.k} originals for each row and rows for each original"
+        return f"{count(self.classes, 'class', 'classes')}, the smallest of {self.k}"
 
 
 def _goal_line(goal: Goal) -> str:
@@ -136,10 +151,18 @@ def _goal_line(goal: Goal) -> str:
     return f"{goal.type}{about}: asked {goal.asked}, achieved {goal.achieved}, {holds}"
 
 
-def conclude(rows: int, classes: int, k: int, goals: Sequence[Goal], problems: Sequence[Problem]) -> Verdict:
+def conclude(
+    rows: int,
+    classes: int,
+    k: int | None,
+    goals: Sequence[Goal],
+    problems: Sequence[Problem],
+    *,
+    has_classes: bool = True,
+) -> Verdict:
     """Put the findings together; the release holds only when nothing speaks against it."""
     holds = not problems and all(goal.holds for goal in goals)
-    return Verdict(holds, rows, classes, k, tuple(goals), tuple(problems))
+    return Verdict(holds, rows, classes, k, tuple(goals), tuple(problems), has_classes)
 
 
 def count(number: int, singular: str, plural: str = "") -> str:

@@ -1,0 +1,589 @@
+"""Add new rows to an earlier release without telling more about them than a release of their own would."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from html import escape
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.anonymize import table_of
+from shoal.cluster.systematic import Systematic
+from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
+from shoal.measure.loss import Loss
+from shoal.measure.profile import Profile
+from shoal.options import SystematicOptions
+from shoal.recipe import Recipe
+from shoal.recode.publish import publish
+from shoal.release import Release
+from shoal.stages import Progress, stage
+from shoal.table import frames
+from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.encode import encode
+from shoal.table.forms import LOST, Published, Range, Set, Value, parse
+from shoal.table.read import read_release
+from shoal.table.write import sha256
+from shoal.verify import Verdict, verify, verify_table
+
+_METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as numbers are published
+_EPOCH = date(1970, 1, 1)
+
+Test = Callable[[IntArray], npt.NDArray[np.bool_]]  # which of these codes lie inside a published value
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Extension(Release):
+    """An earlier release with new rows added: a release like any other, and what became of the new rows.
+
+    `rows`, `released` and `suppressed` are those of a release: `released` counts the rows of the
+    whole table, earlier and new; `suppressed` the new rows that miss a quasi value and are left out
+    where the recipe says so. What the earlier release had left out is not known and not counted.
+    Rows held back are in none of these.
+
+    Losses of the earlier rows cannot be told without their raw values, so in `loss` and `loss_tight`
+    only `dm` and `c_avg` are there, of the rows released; all else is None. `profile` is empty, and
+    there is no report.
+
+    Parameters
+    ----------
+    earlier : int
+        Rows of the earlier release. All of them are in this one, as they were.
+    added : int
+        New rows released: `released` = `earlier` + `added`.
+    joined : int
+        Those of them that are in a class which the earlier release has too.
+    new_classes : int
+        Classes that the earlier release does not have.
+    held_back : pandas, Polars or Arrow frame
+        The new rows that could not be released yet, fewer than k, as they were given. They are raw:
+        keep them where the raw table is, and offer them again together with the next rows.
+    extends : str or None
+        The digest of the earlier file; None where that was a `Release`.
+    """
+
+    earlier: int
+    added: int
+    joined: int
+    new_classes: int
+    held_back: Any
+    extends: str | None
+
+    def manifest(self, digest: str) -> dict[str, Any]:
+        """Return what may be published beside the release: not how many rows wait, and no losses."""
+        known = super().manifest(digest)
+        extends = {"sha256": self.extends, "rows": self.earlier}
+        return {"extends": extends, **{key: known[key] for key in known if key not in ("suppressed", "loss")}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers."""
+        counts = {name: getattr(self, name) for name in ("earlier", "added", "joined", "new_classes")}
+        return {**super().to_dict(), **counts, "held_back": len(self.held_back)}
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
+        return (
+            f"Extension({self.released} rows in {self.classes} classes: {self.earlier} earlier, "
+            f"{self.added} added; {len(self.held_back)} held back; {held})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _report_text(self, title: str, digest: str | None) -> str:
+        message = "There is no report about an extension: it would need the raw values of the earlier rows."
+        raise RecipeError("recipe.not_available", message, "write the extension without a report")
+
+
+def extend(
+    release: str | Path | Release, data: Any, recipe: Recipe, *, progress: Progress | None = None
+) -> Extension:
+    """Add new rows to an earlier release; hold back those that would be too few.
+
+    Whoever has both releases can take them apart and sees which rows are new, class by class. So
+    the new rows of every class are at least k, and nothing that was published before changes:
+
+    1. Each new row that lies inside published classes is counted for the narrowest of them (least
+       weighted published cost, then the first in canonical order). Where k or more are counted for
+       one class, they join it, and its published values stay as they are.
+    2. All other new rows, if they are at least k, are put into classes among themselves by
+       systematic clustering with the recipe's seed. A class that is published like an earlier one
+       is one with it.
+    3. Fewer than k are held back.
+
+    Rows that join are not asked to wait for the sake of the rest: it may be held back because
+    others have joined.
+
+    Parameters
+    ----------
+    release : str, Path or Release
+        The earlier release. It is verified first.
+    data : pandas, Polars or Arrow frame
+        The new rows, raw, with the columns that the earlier raw table had.
+    recipe : Recipe
+        That of the earlier release. It must publish ranges, as text.
+    progress : callable, optional
+        Called with the name of a stage and the share of it that is done.
+
+    Returns
+    -------
+    Extension
+        Verified by another engine before it is returned; `write` it like a release.
+
+    Warns
+    -----
+    SensitiveUnprotectedWarning
+        When the new rows of a class share one sensitive value, even where the class as a whole does not.
+
+    Raises
+    ------
+    PromiseError
+        When the earlier release does not hold.
+    RecipeError, DataError, HierarchyError
+        When the new rows do not fit the recipe, the recipe asks for what cannot be extended
+        (`recipe.not_available`), or a column whose kind the recipe leaves open is now of another kind.
+
+    Notes
+    -----
+    [kabir2011]_ let new rows join, and widen, the classes that are published already. Whoever compares
+    the releases then learns where the new rows lie; hence frozen classes here.
+
+    What can still be learned: that a row is new, and so that somebody known to be new is among the
+    new rows of a class. That is at least k rows, but not the whole class. Never offer a row that was
+    released before, or a person who is in the release already: k counts rows, and somebody who is in
+    twice hides among fewer than k others.
+
+    References
+    ----------
+    .. [kabir2011] Kabir, Wang, Bertino. Efficient Systematic Clustering Method for k-Anonymization.
+       Acta Informatica 48 (2011). doi:10.1007/s00236-010-0131-6
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> recipe = shoal.Recipe.from_roles(quasi=["age"], k=2)
+    >>> release = shoal.anonymize(pl.DataFrame({"age": [31, 33, 58, 60]}), recipe)
+    >>> extension = shoal.extend(release, pl.DataFrame({"age": [32, 45, 31]}), recipe)
+    >>> extension.table["age"].to_list()
+    ['[31, 33]', '[31, 33]', '[31, 33]', '[31, 33]', '[58, 60]', '[58, 60]']
+    >>> extension.held_back["age"].to_list()
+    [45]
+    """
+    import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
+
+    _refuse_unavailable(recipe)
+    timings: dict[str, float] = {}
+    with stage(timings, "read", progress):
+        earlier, digest = _read_earlier(release, recipe)
+        given = frames.to_polars(data)
+        table = table_of(given, recipe)
+    with stage(timings, "encode", progress):
+        everybody = encode(table, recipe)
+        encoded = everybody.take(~_left_out(everybody, recipe))
+    with stage(timings, "cluster", progress) as tick:
+        frozen = _classes(earlier, recipe)
+        box = _joined_box(encoded, frozen, recipe.privacy.k)
+        rest = encoded.take(box < 0)
+        labels = _cluster(rest, recipe, tick)
+    with stage(timings, "recode", progress):
+        texts, rows = _texts(encoded, frozen, box, rest, labels, recipe)
+        added = _added(table, texts, rows, recipe)
+        sizes = _sizes(earlier, added, recipe)
+        frame = _together(earlier, added, recipe)
+    held = np.sort(rest.order) if labels is None else np.zeros(0, np.int64)
+    extension = Extension(
+        **_numbers(sizes, everybody.n_rows - encoded.n_rows, recipe.privacy.k),
+        frame=frame,
+        recipe=recipe,
+        timings=timings,
+        kind=frames.kind_of(data),
+        held_back=_rows_of(data, given, held),
+        extends=digest,
+    )
+    with stage(timings, "verify", progress):
+        extension.accept(verify_table(frame.to_arrow(), recipe, rows=extension.released))
+    _warn_unprotected(added, recipe)
+    return extension
+
+
+def _refuse_unavailable(recipe: Recipe) -> None:
+    """Refuse what the rules of an extension say nothing about, so that none is broken in silence."""
+    output = recipe.output
+    reasons = {
+        f'values = "{output.values}"': output.values != "generalize",
+        f'bounds_as = "{output.bounds_as}"': output.bounds_as != "text",
+        "several views": output.views != "whole",
+        "goals besides k": bool(recipe.privacy.goal),
+        "a subject column": bool(recipe.named("subject")),
+        "two tables": recipe.method.name == "anatomy",
+    }
+    found = [what for what, applies in reasons.items() if applies]
+    if found:
+        message = f"A release of this recipe cannot be extended yet: it has {', '.join(found)}."
+        hint = "anonymize the earlier and the new rows together instead, and withdraw the earlier release"
+        raise RecipeError("recipe.not_available", message, hint)
+
+
+# --- The earlier release ---
+
+
+def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.DataFrame, str | None]:
+    """Verify the earlier release and return its rows, quasi columns as texts, and its file's digest."""
+    if isinstance(release, Release):
+        verdict = verify_table(release.frame.to_arrow(), recipe)
+        _check_holds(verdict)
+        frame, digest = release.frame, None
+    else:
+        verdict = verify(release, recipe)
+        _check_holds(verdict)
+        frame = read_release(Path(release), spreadsheet_safe=recipe.output.spreadsheet_safe)
+        digest = sha256(Path(release))
+    if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
+        raise _read_in_two_ways()
+    columns = {name: frames.series(frame, name) for name in frame.columns}
+    frame = pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
+    if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
+        raise _read_in_two_ways()
+    return frame, digest
+
+
+def _check_holds(verdict: Verdict) -> None:
+    if not verdict.holds:
+        broken = " ".join(f"{problem.code}: {problem.message}" for problem in verdict.problems)
+        message = f"The earlier release does not keep what this recipe promises. {broken}"
+        raise PromiseError("promise.broken", message, "extend it with the recipe that it was made with")
+
+
+def _read_in_two_ways() -> DataError:
+    message = "The earlier release can be read in several ways: two engines found different rows."
+    return DataError("data.unreadable", message, "give the file as shoal has written it")
+
+
+def _classes(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Return the classes of a release in canonical order, quasi columns in recipe order."""
+    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    plain = pl.DataFrame({str(at): frames.series(table, name) for at, name in enumerate(recipe.quasi)})
+    classes = plain.unique().sort(plain.columns, nulls_last=True)
+    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
+
+
+# --- Where the new rows go ---
+
+
+def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
+    """Mark the rows that miss a value where the recipe suppresses these, within its limit."""
+    if recipe.privacy.missing != "suppress":
+        return np.zeros(encoded.n_rows, dtype=bool)
+    marks = encoded.missing_rows()
+    allowed = recipe.privacy.max_suppressed
+    if marks.sum() > allowed * encoded.n_rows:
+        raise InfeasibleError(
+            "infeasible.suppression",
+            f"{marks.sum()} of {encoded.n_rows} new rows miss a quasi value, but only a share of {allowed} "
+            "may be left out.",
+            "offer them when they are complete, or raise max_suppressed",
+        )
+    return marks
+
+
+def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
+    """Return the earlier class that each row joins; -1 where fewer than k would."""
+    box = _narrowest_box(encoded, frozen)
+    counted = np.bincount(box[box >= 0], minlength=frozen.height)
+    enough = np.append(counted >= k, False)  # -1 indexes the extra last entry
+    return np.where(enough[box], box, np.int32(-1))
+
+
+def _narrowest_box(encoded: Encoded, frozen: pl.DataFrame) -> IntArray:
+    """Return the narrowest earlier class that each row lies in, -1 for none."""
+    texts = [frames.series(frozen, column.name).to_list() for column in encoded.columns]
+    values = [_values(column, set(given)) for column, given in zip(encoded.columns, texts, strict=True)]
+    boxes = [[known[text] for text in given] for known, given in zip(values, texts, strict=True)]
+    widths = [sum(value.cost for value in box) for box in zip(*boxes, strict=True)]
+    box_of_row = np.full(encoded.n_rows, -1, np.int32)
+    waiting = np.arange(encoded.n_rows)
+    # The sort is stable and classes are in canonical order: ties go to the first.
+    for at in sorted(range(frozen.height), key=widths.__getitem__):
+        rows = waiting
+        for column, of_column in zip(encoded.columns, boxes, strict=True):
+            rows = rows[of_column[at].holds(column.codes[rows])]
+        if len(rows):
+            box_of_row[rows] = at
+            waiting = waiting[box_of_row[waiting] < 0]
+    return box_of_row
+
+
+def _cluster(rest: Encoded, recipe: Recipe, progress: Callable[[float], None]) -> IntArray | None:
+    """Put rows into classes among themselves; None if they are too few."""
+    if rest.n_rows < recipe.privacy.k:
+        return None
+    given = recipe.options
+    options = given if isinstance(given, SystematicOptions) else None
+    return Systematic(recipe.privacy.k, seed=recipe.method.seed, options=options).fit(rest, progress).labels
+
+
+# --- The published values of one column: which new values lie inside, and what they cost ---
+
+
+@dataclass(frozen=True, repr=False)
+class _Value:
+    """A published value: which of the new codes lie inside, and its weighted cost, exactly."""
+
+    holds: Test
+    cost: Fraction
+
+
+def _values(column: QuasiColumn, texts: set[str | None]) -> dict[str | None, _Value]:
+    """Read the different published texts of a column."""
+    parsed = {text: parse(text) for text in texts}
+    weight = Fraction(column.weight)
+    known: dict[str | None, _Value] = {}
+    if None in parsed:
+        known[None] = _Value(_between(column.missing, column.missing), Fraction(0))
+    if LOST in parsed:
+        known[LOST] = _Value(_between(0, column.missing), weight)
+    others = {text: parsed[text] for text in parsed if text is not None and text != LOST}
+    if isinstance(column, RangeColumn):
+        known |= _ranges(column, others, weight)
+    else:
+        known |= _sets(column, others, weight) if column.is_flat else _nodes(column, others, weight)
+    if len(known) < len(parsed):
+        raise DataError(
+            "data.kind",
+            f"Column `{column.name}` is {column.kind} in the new rows, but {len(parsed) - len(known)} "
+            "different values of the earlier release are not.",
+            f"name the kind that the earlier release has: [columns.{column.name}] kind",
+        )
+    return known
+
+
+def _ranges(
+    column: RangeColumn, parsed: Mapping[str, Published], weight: Fraction
+) -> dict[str | None, _Value]:
+    """Read ranges of numbers, dates or ordered texts; leave out what is of another kind.
+
+    The earlier raw table's range, which would be the yardstick for costs, is not known. All that is
+    known takes its place: the published ends and the new values.
+    """
+    ends = {text: pair for text, value in parsed.items() if (pair := _ends(column, value)) is not None}
+    numbers = column.numbers.tolist()
+    line = [*chain(*ends.values()), *map(_exact, numbers[:1] + numbers[-1:])]
+    span = max(line, default=Fraction(0)) - min(line, default=Fraction(0))
+
+    def read(low: Fraction, high: Fraction) -> _Value:
+        first = bisect_left(numbers, low, key=_exact)
+        last = bisect_right(numbers, high, key=_exact) - 1
+        return _Value(_between(first, last), weight * (high - low) / (span or 1))
+
+    return {text: read(*pair) for text, pair in ends.items()}
+
+
+def _ends(column: RangeColumn, value: Published) -> tuple[Fraction, Fraction] | None:
+    """Return the ends of a published range, exactly; None for what is no range of the column's kind."""
+    if isinstance(value, Range):
+        low, high = _number(column, value.low), _number(column, value.high)
+    elif isinstance(value, Value):
+        low = high = _number(column, value.text)
+    else:
+        return None
+    return None if low is None or high is None else (low, high)
+
+
+def _number(column: RangeColumn, text: str) -> Fraction | None:
+    if column.kind == "ordinal":
+        return Fraction(column.order.index(text)) if text in column.order else None
+    if column.kind == "date":
+        try:
+            return Fraction((date.fromisoformat(text) - _EPOCH).days)
+        except ValueError:
+            return None
+    # A text such as 01067 is a code, not the number 1067.
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
+def _exact(number: float) -> Fraction:
+    """Return the decimal that a number is published as: 0.3 lies inside [0.3, 0.4]."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def _sets(column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction) -> dict[str | None, _Value]:
+    """Read values and sets of values; leave out ranges."""
+    code_of = {label: code for code, label in enumerate(column.tree.leaf_labels) if code != column.missing}
+
+    def read(members: Sequence[str]) -> _Value:
+        codes = [code_of[member] for member in members if member in code_of]
+        # Under a single root any two values are as far apart as can be.
+        return _Value(lambda given: np.isin(given, codes), weight * int(len(members) > 1))
+
+    texts = {text: (value.text,) for text, value in parsed.items() if isinstance(value, Value)}
+    sets = {text: value.members for text, value in parsed.items() if isinstance(value, Set)}
+    return {text: read(members) for text, members in {**texts, **sets}.items()}
+
+
+def _nodes(column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction) -> dict[str | None, _Value]:
+    """Read the labels of a tree's nodes."""
+    tree = column.tree
+    # A label stands twice only where the second is the leaf for missing values, which is the last.
+    node_of = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
+
+    def read(label: str) -> _Value:
+        node = node_of.get(label)
+        if node is None:  # no new value is below it
+            return _Value(_between(0, -1), Fraction(0))
+        # Only an empty text and `*` stand for missing values.
+        last = min(int(tree.last_leaf[node]), column.missing - 1)
+        cost = weight * int(tree.height[node]) / max(1, tree.total_height)
+        return _Value(_between(int(tree.first_leaf[node]), last), cost)
+
+    # A label may itself look like a range, as those of interval trees do.
+    return {text: read(value.text if isinstance(value, Value) else text) for text, value in parsed.items()}
+
+
+def _between(low: int, high: int) -> Test:
+    return lambda codes: (low <= codes) & (codes <= high)
+
+
+# --- The released rows ---
+
+
+def _texts(
+    encoded: Encoded,
+    frozen: pl.DataFrame,
+    box: IntArray,
+    rest: Encoded,
+    labels: IntArray | None,
+    recipe: Recipe,
+) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+    """Return the published quasi values of the rows added, and where these rows stand in the input."""
+    texts, rows = [frozen[box[box >= 0]]], [encoded.order[box >= 0]]
+    if labels is not None:
+        published = publish(rest, labels, recipe)
+        texts.append(published.classes[published.labels])
+        rows.append(rest.order)
+    return pl.concat(texts), np.concatenate(rows)
+
+
+def _added(
+    table: pl.DataFrame, texts: pl.DataFrame, rows: npt.NDArray[np.int64], recipe: Recipe
+) -> pl.DataFrame:
+    """Put the released columns of the new rows together."""
+    others = {name: frames.series(table, name).gather(rows) for name in recipe.named("sensitive", "keep")}
+    return pl.DataFrame({**{name: texts[name] for name in texts.columns}, **others})
+
+
+def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Count the earlier and the added rows of each class, from the published texts alone.
+
+    Another engine verifies the release, but only here are both at hand: so the promise about the
+    rows added is checked here.
+    """
+    keys = {
+        str(at): pl.concat([frames.series(earlier, name), frames.series(added, name)], rechunk=True)
+        for at, name in enumerate(recipe.quasi)
+    }
+    is_new = np.arange(earlier.height + added.height) >= earlier.height
+    counts = [(~pl.col("new")).sum().alias("earlier"), pl.col("new").sum().alias("added")]
+    sizes = pl.DataFrame({**keys, "new": is_new}).group_by(list(keys)).agg(counts)
+    if sizes["added"].is_between(1, recipe.privacy.k - 1).any():
+        message = f"Some class would get fewer than {recipe.privacy.k} new rows; nothing was released."
+        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    return sizes
+
+
+def _numbers(sizes: pl.DataFrame, suppressed: int, k: int) -> dict[str, Any]:
+    """Return the numbers of an extension that follow from the sizes of its classes."""
+    earlier, added = sizes["earlier"].cast(pl.Int64), sizes["added"].cast(pl.Int64)
+    whole = earlier + added
+    released = int(whole.sum())
+    loss = Loss(None, None, None, dm=int((whole * whole).sum()), c_avg=released / len(whole) / k, cm=None)
+    return {
+        "method": _METHOD,
+        "reason": _REASON,
+        "rows": released + suppressed,
+        "released": released,
+        "suppressed": suppressed,
+        "classes": len(whole),
+        "k": int(whole.min()),  # type: ignore[arg-type]
+        "loss": loss,
+        "loss_tight": loss,
+        "profile": Profile((), (), ()),
+        "earlier": int(earlier.sum()),
+        "added": int(added.sum()),
+        "joined": int(added.filter(earlier > 0).sum()),
+        "new_classes": int((earlier == 0).sum()),
+    }
+
+
+def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Put earlier and new rows into one table, in canonical order: sorted by what is published."""
+    names = [*recipe.quasi, *recipe.named("sensitive", "keep")]
+    columns = {
+        str(at): _stacked(frames.series(earlier, name), frames.series(added, name))
+        for at, name in enumerate(names)
+    }
+    rows = pl.DataFrame(columns).sort(list(columns), nulls_last=True)
+    return pl.DataFrame({name: rows[str(names.index(name))] for name in earlier.columns})
+
+
+def _stacked(earlier: pl.Series, added: pl.Series) -> pl.Series:
+    """Put new values below earlier ones, which stay what they are; where types do not fit, as texts."""
+    if added.null_count() == len(added):
+        added = pl.repeat(None, len(added), dtype=earlier.dtype, eager=True)
+    elif earlier.null_count() == len(earlier):
+        earlier = pl.repeat(None, len(earlier), dtype=added.dtype, eager=True)
+    elif earlier.dtype.is_numeric() and added.dtype.is_numeric():
+        added = _in_type(added, earlier.dtype)
+    if earlier.dtype != added.dtype:
+        earlier, added = _as_texts(earlier), _as_texts(added)
+    return pl.concat([earlier.alias("values"), added.alias("values")], rechunk=True)
+
+
+def _in_type(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return numbers in another type if that changes none of them."""
+    typed = numbers.cast(dtype, strict=False)
+    return typed if typed.cast(numbers.dtype, strict=False).equals(numbers) else numbers
+
+
+def _as_texts(values: pl.Series) -> pl.Series:
+    """Write values as a CSV file would have them."""
+    if values.dtype == pl.String:
+        return values
+    lines = pl.DataFrame({"values": values}).write_csv(include_header=False, quote_style="never")
+    texts = pl.Series(lines.split("\n")[:-1], dtype=pl.String)
+    return texts.set(values.is_null(), None)
+
+
+def _rows_of(data: Any, given: pl.DataFrame, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of the caller's frame as they are: a detour by Polars would lose pandas' types."""
+    kind = frames.kind_of(data)
+    if kind == "pandas":
+        return data.iloc[rows]
+    return data.take(rows) if kind == "pyarrow" else given[rows]
+
+
+def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:
+    """Warn when the new rows of a class share one sensitive value, which a comparison would show."""
+    keys = {str(at): frames.series(added, name) for at, name in enumerate(recipe.quasi)}
+    for name in recipe.named("sensitive") if added.height else ():
+        pairs = pl.DataFrame({**keys, "value": frames.series(added, name)})
+        kinds = pairs.group_by(list(keys)).agg(pl.col("value").n_unique())["value"]
+        alike = int((kinds == 1).sum())
+        if alike:
+            warnings.warn(
+                f"The new rows of {alike} of {len(kinds)} classes share one value of `{name}`: whoever "
+                "compares the two releases knows that value for everybody among them. k-anonymity does not "
+                "protect against this.",
+                SensitiveUnprotectedWarning,
+                stacklevel=3,
+            )

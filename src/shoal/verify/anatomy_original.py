@@ -1,0 +1,90 @@
+"""Two tables beside the one that they were made from: no row invented, no value changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoal.recipe import ANATOMY_COUNT, Recipe
+from shoal.verify.apostrophe import plain_sql
+from shoal.verify.load import Loaded
+from shoal.verify.original import BLANKS, NUMBER, load_original, row_problems
+from shoal.verify.session import Session, column, literal
+from shoal.verify.verdict import Problem, count, listed
+
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
+
+
+def parts_original_problems(
+    session: Session, parts: tuple[Loaded, Loaded | None], path: Path, recipe: Recipe
+) -> list[Problem]:
+    """Load the original and compare.
+
+    The counts of the sensitive file are rows only where both files agree; else it is not compared.
+    """
+    quasi, sensitive = parts
+    original = load_original(session, path, recipe)
+    problems = row_problems(quasi.rows, original.rows, recipe.privacy.max_suppressed)
+    problems += _value_problems(session, quasi, original, recipe.named("quasi", "keep"), recipe)
+    if sensitive is not None:
+        (name,) = recipe.named("sensitive")
+        expanded = _expanded(session, sensitive, name, quasi.rows)
+        problems += _value_problems(session, expanded, original, [name], recipe)
+    return problems
+
+
+def _expanded(session: Session, sensitive: Loaded, name: str, rows: int) -> Loaded:
+    """Make a table with one row for each person again."""
+    value, times = sensitive.column(name), sensitive.column(ANATOMY_COUNT)
+    session.database.execute(
+        f"CREATE TEMP TABLE expanded AS SELECT {value} AS {column(0)} FROM {sensitive.table}, "
+        f"range(CAST({times} AS BIGINT))"
+    )
+    return Loaded("expanded", (name,), rows, sensitive.marked)
+
+
+def _value_problems(
+    session: Session, part: Loaded, original: Loaded, names: list[str], recipe: Recipe
+) -> list[Problem]:
+    """Check that every combination of cells is in the original as often."""
+    absent = [name for name in names if not original.has_once(name)]
+    if absent:
+        message = f"The original does not have (or has twice) the columns {listed(absent)}."
+        return [Problem("verify.original_values", message)]
+    same = " AND ".join(f"a.v{i} IS NOT DISTINCT FROM b.v{i}" for i in range(len(names)))
+    missing = [recipe.input.missing] * len(names)
+    (strange,) = session.row(
+        "SELECT coalesce(sum(greatest(a.n - coalesce(b.n, 0), 0)), 0) "
+        f"FROM ({_combinations(part, names, recipe)}) a "
+        f"LEFT JOIN ({_combinations(original, names, recipe)}) b ON {same}",
+        [*missing, *missing],
+    )
+    if not strange:
+        return []
+    rows = f"{count(int(strange), 'row')} {'has' if strange == 1 else 'have'}"
+    message = f"{rows} values in {listed(names)} that the original does not have, or not so often."
+    return [Problem("verify.original_values", message)]
+
+
+def _combinations(part: Loaded, names: list[str], recipe: Recipe) -> str:
+    """Write the SQL that counts the combinations of cells, brought into one form."""
+    cells = ", ".join(
+        f"{_comparable(part.column(name), recipe.columns[name].kind, marked=part.marked)} AS v{i}"
+        for i, name in enumerate(names)
+    )
+    return f"SELECT *, count(*) AS n FROM (SELECT {cells} FROM {part.table}) GROUP BY ALL"
+
+
+def _comparable(name: str, kind: str | None, *, marked: bool) -> str:
+    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing.
+
+    Quasi values are published in a form of their own: 1.0 as 1, a moment as its day.
+    """
+    text = f"trim(nfc_normalize({name}), {literal(BLANKS)})"
+    text = plain_sql(text) if marked else text
+    number = f"CAST(TRY_CAST({text} AS DOUBLE) + 0 AS VARCHAR)"
+    is_number = "true" if kind == "numeric" else f"regexp_full_match({text}, {literal(NUMBER)})"
+    return (
+        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
+        f"WHEN {is_number} THEN coalesce({number}, {text}) "
+        f"WHEN regexp_full_match({text}, {literal(_DAY)}) THEN left({text}, 10) ELSE {text} END"
+    )

@@ -1,0 +1,152 @@
+"""The nodes of a hierarchy and the values below each, read a second time from what the recipe gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import HierarchyError
+from shoal.recipe import Recipe
+
+_QUOTED = re.compile(r'(?:^|(?<=[;,\t]))\s*"(?:[^"]|"")*(?:"|$)')
+_UNITS: dict[str, Callable[[date], str]] = {
+    "week": lambda day: "{:04}-W{:02}".format(*day.isocalendar()[:2]),
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04}",
+    "decade": lambda day: f"{day.year // 10 * 10:04}s",
+}
+
+
+def tree_nodes(
+    recipe: Recipe, name: str, kind: str, keys: Iterable[str], leaf_key: Callable[[str], str]
+) -> Mapping[str, frozenset[str]]:
+    """Return the keys below each node, by its label; a leaf has its own key below it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Gives the hierarchy: a file, a nested table, or how to build it from the values.
+    name, kind : str
+        The column.
+    keys : iterable of str
+        Its different values in the original.
+    leaf_key : callable
+        The key of a leaf that a file or table names.
+
+    Raises
+    ------
+    HierarchyError
+        When the hierarchy cannot be read or is not a tree.
+    """
+    given = recipe.columns[name].hierarchy
+    if isinstance(given, dict) and isinstance(given.get("prefix"), int):
+        return _gathered((key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys)
+    if isinstance(given, dict) and kind == "date" and isinstance(given.get("dates"), list):
+        units = [_UNITS[unit] for unit in given["dates"] if unit in _UNITS]
+        return _gathered((key, [key, *(unit(date.fromisoformat(key)) for unit in units)]) for key in keys)
+    paths = _read(recipe.resolve(given), name) if isinstance(given, str) else list(_nested_paths(given, name))
+    _check(paths, name)
+    return _gathered((leaf_key(path[0]), path) for path in paths)
+
+
+def _gathered(paths: Iterable[tuple[str, Sequence[str]]]) -> dict[str, frozenset[str]]:
+    below: dict[str, set[str]] = {}
+    for key, path in paths:
+        for label in path:
+            below.setdefault(label, set()).add(key)
+    return {label: frozenset(keys) for label, keys in below.items()}
+
+
+def _masks(text: str, step: int) -> list[str]:
+    """List a code with more and more of its last characters masked, as long as one is left."""
+    return [text[:kept].ljust(len(text), "*") for kept in range(len(text) - step, 0, -step)]
+
+
+def _read(path: Path, name: str) -> list[list[str]]:
+    """Read the paths of a file, leaf first: an ARX table, or nested tables."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        if path.suffix.lower() == ".json":
+            return list(_nested_paths(json.loads(text, object_pairs_hook=_Pairs), name))
+        if path.suffix.lower() == ".toml":
+            return list(_nested_paths(tomllib.loads(text), name))
+        return _table_paths(text)
+    except HierarchyError:
+        raise
+    except (OSError, ValueError, RecursionError, csv.Error):
+        pass  # the error may quote a cell, so it is not chained
+    raise _unreadable(name)
+
+
+class _Pairs(dict[str, Any]):
+    """A table of JSON in which no key may stand twice."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        if len(self) < len(pairs):
+            raise ValueError("a key stands twice")
+
+
+def _table_paths(text: str) -> list[list[str]]:
+    """Split an ARX table; its separator is the first of tab, semicolon and comma that its first line has."""
+    first = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), "")
+    bare = _QUOTED.sub("", first)
+    separator = next((mark for mark in "\t;," if mark in bare), ";")
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
+    paths = []
+    for line in lines:
+        path = [_label(cell) for cell in line]
+        while path and not path[-1]:
+            path.pop()
+        if any(left and not right for left, right in pairwise(path)):
+            raise ValueError("an empty cell between others")
+        if path:
+            paths.append(path)
+    return paths
+
+
+def _nested_paths(given: object, name: str) -> Iterator[list[str]]:
+    """Yield the path of each leaf of nested tables; a list is short for tables without content."""
+    waiting: list[tuple[list[str], object]] = [([], given)]
+    while waiting:
+        path, below = waiting.pop()
+        if isinstance(below, list) and all(isinstance(leaf, str) for leaf in below):
+            below = {leaf: {} for leaf in below}
+        if not isinstance(below, Mapping):
+            raise _unreadable(name)
+        waiting += [([_label(label), *path], table) for label, table in below.items()]
+        if path and not below:
+            yield path
+
+
+def _check(paths: Sequence[Sequence[str]], name: str) -> None:
+    """Refuse what is not a tree: there, a node would cover more than it says."""
+    above: dict[str, str | None] = {}
+    leaves = {path[0] for path in paths}
+    for path in paths:
+        chain = [label for label, following in pairwise([*path, None]) if label != following]
+        for label, parent in pairwise([*chain, None]):
+            assert label is not None
+            is_inner = label != path[0]
+            if above.setdefault(label, parent) != parent or (is_inner and label in leaves):
+                message = f"In the hierarchy of column `{name}` some label stands at two places."
+                raise HierarchyError("hierarchy.duplicate", message, "name every value once")
+
+
+def _label(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def _unreadable(name: str) -> HierarchyError:
+    message = f"The hierarchy of column `{name}` cannot be read."
+    return HierarchyError("hierarchy.unreadable", message, "paths of hierarchies are relative to the recipe")
