@@ -527,9 +527,15 @@ def test_earlier_values_stay_as_they_were_written(earlier, new, written, ending,
 
 
 @pytest.mark.parametrize(
-    ("earlier", "new", "dtype"), [([1, 2], [3.0, None], pl.Int64), ([1.0, 2.5], [3, 4], pl.Float64)]
+    ("earlier", "new", "dtype"),
+    [
+        ([1, 2], [3.0, None], pl.Int64),
+        ([1.0, 2.5], [3, 4], pl.Float64),
+        ([1, 2], [None, None], pl.Int64),
+        ([None, None], [3, 4], pl.Int64),
+    ],
 )
-def test_new_numbers_take_the_type_of_the_earlier_ones_where_none_changes(earlier, new, dtype):
+def test_new_values_take_the_type_of_the_earlier_ones_where_none_changes(earlier, new, dtype):
     recipe = recipe_of({"age": "quasi", "v": "keep"})
     release = shoal.anonymize(pl.DataFrame({"age": [1, 1], "v": earlier}), recipe)
     table = shoal.extend(release, pl.DataFrame({"age": [1, 1], "v": new}), recipe).table
@@ -647,7 +653,7 @@ class Bad:
 
 
 BAD = {
-    "k": Bad("promise.broken", "verify.k", sections={"privacy": {"k": 3}}),
+    "k": Bad("promise.broken", "recipe promises. verify.k:", sections={"privacy": {"k": 3}}),
     "role": Bad("promise.broken", "verify.forbidden_column", sections={"columns": {"ill": {"role": "drop"}}}),
     "form": Bad("promise.broken", "verify.form", sections={"columns": {"city": {"kind": "numeric"}}}),
     "no column": Bad("recipe.unknown_column", "`city`", new=MARKED.drop("city")),

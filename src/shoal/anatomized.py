@@ -16,7 +16,7 @@ from shoal.errors import PromiseError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.recode.anatomy import Parts
-from shoal.release import _shareable, _typed, _versions
+from shoal.release import shareable, typed, versions
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.parts import check_parts, part_paths
@@ -137,7 +137,7 @@ class Anatomized:
         if path.suffix.lower() not in {".csv", ".tsv"}:
             others = self.recipe.named("sensitive", "keep")
             columns = {name: frames.series(table, name) for name in table.columns}
-            table = pl.DataFrame({n: _typed(c) if n in others else c for n, c in columns.items()})
+            table = pl.DataFrame({n: typed(c) if n in others else c for n, c in columns.items()})
         write_table(table, path, spreadsheet_safe=self.recipe.output.spreadsheet_safe)
 
     def check(self) -> None:
@@ -161,7 +161,7 @@ class Anatomized:
 
     def manifest(self, quasi_digest: str, sensitive_digest: str) -> dict[str, Any]:
         """Return what may be published beside the release: no seed, from which the groups follow."""
-        recipe = _shareable(self.recipe)
+        recipe = shareable(self.recipe)
         recipe["method"] = {key: value for key, value in recipe["method"].items() if key != "seed"}
         text = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
         return {
@@ -175,7 +175,7 @@ class Anatomized:
             "suppressed": self.suppressed,
             "goals": [asdict(goal) for goal in self.goals],
             "loss": self.loss.to_dict(),
-            "versions": _versions(),
+            "versions": versions(),
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
-from fractions import Fraction
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +20,18 @@ from shoal.measure.loss import Loss
 from shoal.measure.profile import Profile
 from shoal.options import SystematicOptions
 from shoal.recipe import Recipe
+from shoal.recode.inside import narrowest_class
 from shoal.recode.publish import publish
 from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.columns import Encoded, IntArray
 from shoal.table.encode import encode
-from shoal.table.forms import LOST, Published, Range, Set, Value, parse
 from shoal.table.read import read_release
 from shoal.table.write import sha256
 from shoal.verify import Verdict, verify, verify_table
 
 _METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as numbers are published
-_EPOCH = date(1970, 1, 1)
-
-Test = Callable[[IntArray], npt.NDArray[np.bool_]]  # which of these codes lie inside a published value
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -227,15 +218,13 @@ def _refuse_unavailable(recipe: Recipe) -> None:
         "goals besides k": bool(recipe.privacy.goal),
         "a subject column": bool(recipe.named("subject")),
         "two tables": recipe.method.name == "anatomy",
+        "a box for each row": recipe.method.name == "nh",
     }
     found = [what for what, applies in reasons.items() if applies]
     if found:
         message = f"A release of this recipe cannot be extended yet: it has {', '.join(found)}."
         hint = "anonymize the earlier and the new rows together instead, and withdraw the earlier release"
         raise RecipeError("recipe.not_available", message, hint)
-
-
-# --- The earlier release ---
 
 
 def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.DataFrame, str | None]:
@@ -278,9 +267,6 @@ def _classes(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
     return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
 
 
-# --- Where the new rows go ---
-
-
 def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
     """Mark the rows that miss a value where the recipe suppresses these, within its limit."""
     if recipe.privacy.missing != "suppress":
@@ -299,29 +285,10 @@ def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
 
 def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
     """Return the earlier class that each row joins; -1 where fewer than k would."""
-    box = _narrowest_box(encoded, frozen)
+    box = narrowest_class(encoded, frozen)
     counted = np.bincount(box[box >= 0], minlength=frozen.height)
     enough = np.append(counted >= k, False)  # -1 indexes the extra last entry
     return np.where(enough[box], box, np.int32(-1))
-
-
-def _narrowest_box(encoded: Encoded, frozen: pl.DataFrame) -> IntArray:
-    """Return the narrowest earlier class that each row lies in, -1 for none."""
-    texts = [frames.series(frozen, column.name).to_list() for column in encoded.columns]
-    values = [_values(column, set(given)) for column, given in zip(encoded.columns, texts, strict=True)]
-    boxes = [[known[text] for text in given] for known, given in zip(values, texts, strict=True)]
-    widths = [sum(value.cost for value in box) for box in zip(*boxes, strict=True)]
-    box_of_row = np.full(encoded.n_rows, -1, np.int32)
-    waiting = np.arange(encoded.n_rows)
-    # The sort is stable and classes are in canonical order: ties go to the first.
-    for at in sorted(range(frozen.height), key=widths.__getitem__):
-        rows = waiting
-        for column, of_column in zip(encoded.columns, boxes, strict=True):
-            rows = rows[of_column[at].holds(column.codes[rows])]
-        if len(rows):
-            box_of_row[rows] = at
-            waiting = waiting[box_of_row[waiting] < 0]
-    return box_of_row
 
 
 def _cluster(rest: Encoded, recipe: Recipe, progress: Callable[[float], None]) -> IntArray | None:
@@ -331,130 +298,6 @@ def _cluster(rest: Encoded, recipe: Recipe, progress: Callable[[float], None]) -
     given = recipe.options
     options = given if isinstance(given, SystematicOptions) else None
     return Systematic(recipe.privacy.k, seed=recipe.method.seed, options=options).fit(rest, progress).labels
-
-
-# --- The published values of one column: which new values lie inside, and what they cost ---
-
-
-@dataclass(frozen=True, repr=False)
-class _Value:
-    """A published value: which of the new codes lie inside, and its weighted cost, exactly."""
-
-    holds: Test
-    cost: Fraction
-
-
-def _values(column: QuasiColumn, texts: set[str | None]) -> dict[str | None, _Value]:
-    """Read the different published texts of a column."""
-    parsed = {text: parse(text) for text in texts}
-    weight = Fraction(column.weight)
-    known: dict[str | None, _Value] = {}
-    if None in parsed:
-        known[None] = _Value(_between(column.missing, column.missing), Fraction(0))
-    if LOST in parsed:
-        known[LOST] = _Value(_between(0, column.missing), weight)
-    others = {text: parsed[text] for text in parsed if text is not None and text != LOST}
-    if isinstance(column, RangeColumn):
-        known |= _ranges(column, others, weight)
-    else:
-        known |= _sets(column, others, weight) if column.is_flat else _nodes(column, others, weight)
-    if len(known) < len(parsed):
-        raise DataError(
-            "data.kind",
-            f"Column `{column.name}` is {column.kind} in the new rows, but {len(parsed) - len(known)} "
-            "different values of the earlier release are not.",
-            f"name the kind that the earlier release has: [columns.{column.name}] kind",
-        )
-    return known
-
-
-def _ranges(
-    column: RangeColumn, parsed: Mapping[str, Published], weight: Fraction
-) -> dict[str | None, _Value]:
-    """Read ranges of numbers, dates or ordered texts; leave out what is of another kind.
-
-    The earlier raw table's range, which would be the yardstick for costs, is not known. All that is
-    known takes its place: the published ends and the new values.
-    """
-    ends = {text: pair for text, value in parsed.items() if (pair := _ends(column, value)) is not None}
-    numbers = column.numbers.tolist()
-    line = [*chain(*ends.values()), *map(_exact, numbers[:1] + numbers[-1:])]
-    span = max(line, default=Fraction(0)) - min(line, default=Fraction(0))
-
-    def read(low: Fraction, high: Fraction) -> _Value:
-        first = bisect_left(numbers, low, key=_exact)
-        last = bisect_right(numbers, high, key=_exact) - 1
-        return _Value(_between(first, last), weight * (high - low) / (span or 1))
-
-    return {text: read(*pair) for text, pair in ends.items()}
-
-
-def _ends(column: RangeColumn, value: Published) -> tuple[Fraction, Fraction] | None:
-    """Return the ends of a published range, exactly; None for what is no range of the column's kind."""
-    if isinstance(value, Range):
-        low, high = _number(column, value.low), _number(column, value.high)
-    elif isinstance(value, Value):
-        low = high = _number(column, value.text)
-    else:
-        return None
-    return None if low is None or high is None else (low, high)
-
-
-def _number(column: RangeColumn, text: str) -> Fraction | None:
-    if column.kind == "ordinal":
-        return Fraction(column.order.index(text)) if text in column.order else None
-    if column.kind == "date":
-        try:
-            return Fraction((date.fromisoformat(text) - _EPOCH).days)
-        except ValueError:
-            return None
-    # A text such as 01067 is a code, not the number 1067.
-    return Fraction(text) if _NUMBER.fullmatch(text) else None
-
-
-def _exact(number: float) -> Fraction:
-    """Return the decimal that a number is published as: 0.3 lies inside [0.3, 0.4]."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
-
-
-def _sets(column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction) -> dict[str | None, _Value]:
-    """Read values and sets of values; leave out ranges."""
-    code_of = {label: code for code, label in enumerate(column.tree.leaf_labels) if code != column.missing}
-
-    def read(members: Sequence[str]) -> _Value:
-        codes = [code_of[member] for member in members if member in code_of]
-        # Under a single root any two values are as far apart as can be.
-        return _Value(lambda given: np.isin(given, codes), weight * int(len(members) > 1))
-
-    texts = {text: (value.text,) for text, value in parsed.items() if isinstance(value, Value)}
-    sets = {text: value.members for text, value in parsed.items() if isinstance(value, Set)}
-    return {text: read(members) for text, members in {**texts, **sets}.items()}
-
-
-def _nodes(column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction) -> dict[str | None, _Value]:
-    """Read the labels of a tree's nodes."""
-    tree = column.tree
-    # A label stands twice only where the second is the leaf for missing values, which is the last.
-    node_of = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
-
-    def read(label: str) -> _Value:
-        node = node_of.get(label)
-        if node is None:  # no new value is below it
-            return _Value(_between(0, -1), Fraction(0))
-        # Only an empty text and `*` stand for missing values.
-        last = min(int(tree.last_leaf[node]), column.missing - 1)
-        cost = weight * int(tree.height[node]) / max(1, tree.total_height)
-        return _Value(_between(int(tree.first_leaf[node]), last), cost)
-
-    # A label may itself look like a range, as those of interval trees do.
-    return {text: read(value.text if isinstance(value, Value) else text) for text, value in parsed.items()}
-
-
-def _between(low: int, high: int) -> Test:
-    return lambda codes: (low <= codes) & (codes <= high)
-
-
-# --- The released rows ---
 
 
 def _texts(

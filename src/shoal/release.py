@@ -181,9 +181,9 @@ class Release:
                 loss_tight=_all_rounded(self.loss_tight),
                 profile=self.profile,
                 kept=self.recipe.named("keep"),
-                recipe=to_toml(_shareable(self.recipe)),
+                recipe=to_toml(shareable(self.recipe)),
                 verify_command=f"shoal verify {quote(title)} --recipe RECIPE.toml",
-                versions=_versions(),
+                versions=versions(),
                 digest=digest,
                 values=self.recipe.output.values,
                 bounds=self.recipe.output.bounds,
@@ -200,7 +200,7 @@ class Release:
         others = self.recipe.named("sensitive", "keep")
         columns = {name: frames.series(self.frame, name) for name in self.frame.columns}
         return pl.DataFrame(
-            {name: _typed(values) if name in others else values for name, values in columns.items()}
+            {name: typed(values) if name in others else values for name, values in columns.items()}
         )
 
     def accept(self, verdict: Verdict) -> None:
@@ -227,12 +227,12 @@ class Release:
         """
         return {
             "release": {"sha256": digest, "rows": self.released, "classes": self.classes},
-            "recipe": {"sha256": _recipe_digest(self.recipe), **_shareable(self.recipe)},
+            "recipe": {"sha256": _recipe_digest(self.recipe), **shareable(self.recipe)},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [vars(goal) for goal in self.goals],
             "loss": _all_rounded(self.loss),
-            "versions": _versions(),
+            "versions": versions(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -279,7 +279,7 @@ class Release:
         return f"<table><caption>shoal release</caption>{rows}</table>"
 
 
-def _typed(values: pl.Series) -> pl.Series:
+def typed(values: pl.Series) -> pl.Series:
     """Return a text column as numbers or dates if every text is the canonical one; else as it is."""
     if values.dtype != pl.String:
         return values
@@ -290,7 +290,7 @@ def _typed(values: pl.Series) -> pl.Series:
     return values
 
 
-def _shareable(recipe: Recipe) -> dict[str, Any]:
+def shareable(recipe: Recipe) -> dict[str, Any]:
     """Return the recipe without the folders of the machine that it ran on."""
     data = recipe.to_dict()
     data.get("input", {}).pop("path", None)
@@ -302,11 +302,12 @@ def _shareable(recipe: Recipe) -> dict[str, Any]:
 
 
 def _recipe_digest(recipe: Recipe) -> str:
-    text = json.dumps(_shareable(recipe), sort_keys=True, ensure_ascii=False)
+    text = json.dumps(shareable(recipe), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions that had a part in a release."""
     return {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()}
 
 

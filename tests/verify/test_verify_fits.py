@@ -580,6 +580,16 @@ def test_large_files_count_what_is_inside(case: tuple[list[list[Any]], list[list
     assert exact.of_original == [sum(at in originals for originals in kept) for at in range(len(rows))]
 
 
+def test_large_files_count_rows_not_boxes_and_have_no_more_rows_than_originals() -> None:
+    boxes = Boxes([[Span(1, 2), None]], [(0,), (1,)], [2, 1])
+
+    enough = count_fits(boxes, [(1,), (2,), (3,)], limit=0)
+    too_few = count_fits(boxes, [(1,), (2,)], limit=0)
+
+    assert (enough.of_box, enough.of_original, enough.assignable) == ([2, 3], [3, 3, 1], True)
+    assert not too_few.assignable
+
+
 @given(st.lists(st.integers(0, 2**6 - 1), min_size=1, max_size=6), st.integers(6, 7))
 def test_who_is_consistent_when_some_are_left_out(fits: list[int], originals: int) -> None:
     """With a box for each original left out that has everybody inside, the slow checker says the same."""

@@ -237,6 +237,12 @@ def take(units, rows, unit, scan, labels, number):
     """Give the unit's first free row to class `number`; return 1 if that was its last, else 0."""
     labels[rows[units.head[unit]]] = number
     units.head[unit] += 1
+    return retire(units, unit, scan)
+
+
+@njit(cache=True)
+def retire(units, unit, scan):
+    """Pass over a unit from now on if it has no free row; return 1 then, else 0. Writes `scan`."""
     if units.head[unit] < units.end[unit]:
         return 0
     scan.cost[unit] = DEAD

@@ -11,11 +11,10 @@ from numba import njit
 
 from shoal.kernels.kmember import (
     COMPACT_AT,
-    DEAD,
-    block_minimum,
     cheapest_unit,
     compact,
     front,
+    retire,
     scan_all,
     start_box,
     widen,
@@ -27,13 +26,7 @@ def skip_taken(units, unit, labels, scan):
     """Move a unit's head to its next free row; return 1 if there is none, else 0."""
     while units.head[unit] < units.end[unit] and labels[units.head[unit]] >= 0:
         units.head[unit] += 1
-    if units.head[unit] < units.end[unit]:
-        return 0
-    scan.cost[unit] = DEAD
-    block = unit // scan.block
-    stop = min((block + 1) * scan.block, scan.cost.shape[0])
-    scan.best[block] = block_minimum(scan.cost, block * scan.block, stop)
-    return 1
+    return retire(units, unit, scan)
 
 
 @njit(cache=True)
