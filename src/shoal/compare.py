@@ -37,16 +37,14 @@ class Outcome:
     ----------
     seconds : float
         Wall time of the clustering alone: no reading, encoding, compiling, recoding or measuring.
-    classes : int or None
-        Published classes; None for a method that makes none.
-    suppressed : int
-        Rows that would be left out.
+    classes, suppressed : int
+        Published classes (where a method makes none, different boxes), and rows that would be left out.
     loss : Loss
         Of what would be published.
     """
 
     seconds: float
-    classes: int | None
+    classes: int
     suppressed: int
     loss: Loss
 
@@ -336,7 +334,7 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
         raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
     return Outcome(
         seconds=seconds,
-        classes=len(sizes) if found.ring is None else None,
+        classes=len(sizes),
         suppressed=encoded.n_rows - int(sizes.sum()),
         loss=published_loss(encoded, found, published, variant),
     )

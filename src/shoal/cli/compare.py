@@ -159,7 +159,7 @@ def _cells(trial: dict[str, Any]) -> list[str]:
         "-" if loss["distortion_ratio"] is None else f"{loss['distortion_ratio']:.3f}",
         "-" if loss["dm"] is None else f"{loss['dm']:,}",
         "-" if loss["cm"] is None else f"{loss['cm']:.3f}",
-        "-" if trial["classes"] is None else f"{trial['classes']:,}",
+        f"{trial['classes']:,}",
         f"{trial['suppressed']:,}",
         f"{trial['seconds']:.3f}" if trial["seconds"] < 10 else f"{trial['seconds']:,.1f}",
     ]

@@ -53,7 +53,7 @@ class CMeans(Clusterer[CMeansOptions]):
     >>> import polars as pl, shoal
     >>> encoded = shoal.encode(pl.DataFrame({"age": [20, 21, 40, 41, 60]}), quasi=["age"])
     >>> CMeans(k=2, seed=1).fit(encoded).labels
-    array([0, 0, 1, 1, 1], dtype=int32)
+    array([1, 1, 0, 0, 0], dtype=int32)
 
     References
     ----------

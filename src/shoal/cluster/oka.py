@@ -57,7 +57,7 @@ class OKA(Clusterer[OKAOptions]):
     >>> import polars as pl, shoal
     >>> encoded = shoal.encode(pl.DataFrame({"age": [20, 21, 40, 41, 60]}), quasi=["age"])
     >>> OKA(k=2).fit(encoded).sizes
-    array([3, 2])
+    array([2, 3])
 
     References
     ----------

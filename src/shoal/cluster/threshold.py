@@ -52,7 +52,7 @@ class Threshold(Clusterer[ThresholdOptions]):
     >>> import polars as pl, shoal
     >>> encoded = shoal.encode(pl.DataFrame({"age": [20, 21, 40, 41, 60]}), quasi=["age"])
     >>> Threshold(k=2).fit(encoded).labels
-    array([0, 0, 1, 1, 1], dtype=int32)
+    array([1, 1, 0, 0, 0], dtype=int32)
 
     References
     ----------
