@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import polars as pl
@@ -197,3 +199,11 @@ def test_unknown_flags_and_commands_are_usage_errors():
     assert shoal("anonymize", "--frobnicate").exit_code == 2
     assert shoal("frobnicate").exit_code == 2
     assert shoal("--version").stdout.startswith("shoal 0.")
+
+
+def test_a_reader_that_stops_early_is_no_fault():
+    command = [sys.executable, "-c", "from shoal.cli.main import main; main()", "methods"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    assert "fault" not in said

@@ -44,7 +44,8 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
         except KeyboardInterrupt:
             print("interrupted; nothing was left behind", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-        except (typer.Exit, typer.Abort, BrokenPipeError):  # a reader such as `head` may stop early
+        except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):
+            # A reader such as `head` may stop early; Rich then raises SystemExit.
             raise
         except BaseException as error:  # a panic of a native library is no Exception
             _print_fault(error, as_json)
