@@ -127,6 +127,18 @@ def test_missing_values_can_be_suppressed_within_the_limit():
         shoal.anonymize(table, Recipe.from_dict(data))
 
 
+def test_a_share_is_the_decimal_that_it_is_written_as():
+    # 0.29 * 100 is 28.999999999999996 in floats; 29 rows of 100 are allowed all the same, 30 are not.
+    data = {
+        "columns": {"age": {"role": "quasi"}},
+        "privacy": {"k": 2, "missing": "suppress", "max_suppressed": 0.29},
+    }
+    ages = [None] * 29 + list(range(71))
+    assert shoal.anonymize(pl.DataFrame({"age": ages}), Recipe.from_dict(data)).suppressed == 29
+    with pytest.raises(InfeasibleError, match="30 of 100 rows"):
+        shoal.anonymize(pl.DataFrame({"age": [None, *ages[:-1]]}), Recipe.from_dict(data))
+
+
 def test_missing_values_count_as_a_category_by_default():
     table = pl.DataFrame({"age": [None, None, 30, 31]})
     release = shoal.anonymize(table, quasi=["age"], k=2)

@@ -273,7 +273,7 @@ def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
         return np.zeros(encoded.n_rows, dtype=bool)
     marks = encoded.missing_rows()
     allowed = recipe.privacy.max_suppressed
-    if marks.sum() > allowed * encoded.n_rows:
+    if marks.sum() > recipe.privacy.may_suppress(encoded.n_rows):
         raise InfeasibleError(
             "infeasible.suppression",
             f"{marks.sum()} of {encoded.n_rows} new rows miss a quasi value, but only a share of {allowed} "

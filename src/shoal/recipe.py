@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,6 +62,14 @@ class Privacy(_Section):
     missing: Literal["category", "suppress", "error"] = "category"
     max_suppressed: float = Field(default=0.0, ge=0, le=1)
     goal: list[dict[str, Any]] = []
+
+    def may_suppress(self, n_rows: int) -> int:
+        """Return how many rows may be left out.
+
+        The share is the decimal that it is written as: 0.29 of 100 rows are 29, although 0.29 * 100
+        is less in floats.
+        """
+        return floor(Fraction(repr(self.max_suppressed)) * n_rows)
 
 
 class Method(_Section):

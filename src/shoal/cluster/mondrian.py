@@ -24,7 +24,8 @@ class Mondrian(Clusterer[MondrianOptions]):
     k : int
         Smallest class size allowed, at least 2.
     seed : int, optional
-        Not used: Mondrian draws nothing.
+        Mondrian draws nothing, but the canonical order of equal rows, by which "relaxed" deals them
+        out, depends on it.
     options : MondrianOptions, optional
         `mode`: "strict" keeps equal values together, "relaxed" deals them out to balance the parts.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from math import floor
 
 import numpy as np
 
@@ -23,8 +21,7 @@ def run(
     left_out = np.zeros(encoded.n_rows, dtype=bool)
     if recipe.privacy.missing == "suppress":
         left_out = encoded.missing_rows()
-    # As the decimal that it is written as: 0.29 of 100 rows are 29, although 0.29 * 100 is less in floats.
-    allowed = floor(Fraction(repr(recipe.privacy.max_suppressed)) * encoded.n_rows)
+    allowed = recipe.privacy.may_suppress(encoded.n_rows)
     n_left_out = int(left_out.sum())
     if n_left_out > allowed:
         raise _too_many_missing(n_left_out, encoded.n_rows, recipe.privacy.max_suppressed)
