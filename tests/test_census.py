@@ -19,7 +19,7 @@ import shoal
 from shoal.datasets import CENSUS_TREES, census, census_recipe, write_census
 from shoal.datasets import _census_tables as tables
 from shoal.datasets.census import TableName, _share_out
-from shoal.datasets.hospital import Tree
+from shoal.datasets.making import Tree
 from shoal.errors import RecipeError
 
 # Table 3 of He et al. (2012), written down from the paper. Of income it gives the range only.

@@ -20,7 +20,8 @@ from polars.testing import assert_frame_equal
 
 from shoal.datasets import DIAGNOSIS_TREE, PROFESSION_TREE, hospital, write_hospital
 from shoal.datasets import _hospital_tables as tables
-from shoal.datasets.hospital import Tree, _draw_days_lived, _postcodes
+from shoal.datasets.hospital import _draw_days_lived, _postcodes
+from shoal.datasets.making import Tree
 
 TREES = pytest.mark.parametrize("tree", [DIAGNOSIS_TREE, PROFESSION_TREE], ids=["diagnosis", "profession"])
 

@@ -24,7 +24,7 @@ import polars as pl
 
 from shoal.datasets import _census_tables as tables
 from shoal.datasets._census_tables import TableName
-from shoal.datasets.hospital import Floats, Ints, Tree, _arx_lines, _draw, _draw_given, _pick, _write
+from shoal.datasets.making import Floats, Ints, Tree, arx_lines, draw, draw_given, pick, write_text
 from shoal.recipe import Recipe, to_toml
 
 _REGIONS = {name: region for regions in tables.REGIONS.values() for name, region in regions.items()}
@@ -197,25 +197,25 @@ def census(rows: int = 10_000, seed: int = 0, *, table: TableName = "SAL") -> pl
     if rows < 1:
         raise ValueError(f"rows must be at least 1, but is {rows}")
     rng = np.random.Generator(np.random.PCG64(seed))
-    age = _draw(_by_age(tables.PEOPLE), rows, rng)
-    gender = _draw_given(_gender_weights(), age, rng)
-    country = _draw_given(_country_weights(), age, rng)
+    age = draw(_by_age(tables.PEOPLE), rows, rng)
+    gender = draw_given(_gender_weights(), age, rng)
+    country = draw_given(_country_weights(), age, rng)
     origin = _ORIGIN[country]
-    level = _draw_given(_level_weights(), origin * len(_AGES) + age, rng)
+    level = draw_given(_level_weights(), origin * len(_AGES) + age, rng)
     person = (gender * len(_LEVELS) + level) * len(_AGES) + age
-    occupation = _draw_given(_occupation_weights(table), person, rng)
-    work_class = _draw_given(_work_class_weights(), occupation * len(_AGES) + age, rng)
+    occupation = draw_given(_occupation_weights(table), person, rng)
+    work_class = draw_given(_work_class_weights(), occupation * len(_AGES) + age, rng)
     drawn = {
         "age": pl.Series(_AGES[age]),
-        "gender": _pick(tables.GENDERS, gender),
+        "gender": pick(tables.GENDERS, gender),
         "education": pl.Series(np.array(list(_LEVELS))[level]),
-        "marital": _pick(_MARITAL, _draw_given(_marital_weights(), gender * len(_AGES) + age, rng)),
-        "race": _pick(_RACES, _draw_given(_race_weights(), origin, rng)),
-        "work_class": _pick(_WORK_CLASSES, work_class),
+        "marital": pick(_MARITAL, draw_given(_marital_weights(), gender * len(_AGES) + age, rng)),
+        "race": pick(_RACES, draw_given(_race_weights(), origin, rng)),
+        "work_class": pick(_WORK_CLASSES, work_class),
     }
     if table == "SAL":
-        drawn["country"] = _pick(_COUNTRY_NAMES, country)
-        drawn["occupation"] = _pick(_OCCUPATION_NAMES, occupation)
+        drawn["country"] = pick(_COUNTRY_NAMES, country)
+        drawn["occupation"] = pick(_OCCUPATION_NAMES, occupation)
     else:
         drawn["birthplace"] = _draw_parts(_PLACES, country, rng)
         drawn["occupation"] = _draw_parts(_SPECIALITIES, occupation, rng)
@@ -307,9 +307,9 @@ def write_census(
     else:
         people.write_parquet(folder / f"{stem}.parquet")
     for column, file in files.items():
-        _write(folder / file, _arx_lines(_trees(table)[column]))
+        write_text(folder / file, arx_lines(_trees(table)[column]))
     recipe = folder / f"{stem}.toml"
-    _write(recipe, f"# A made-up census: nobody in this table exists.\n\n{to_toml(sections)}")
+    write_text(recipe, f"# A made-up census: nobody in this table exists.\n\n{to_toml(sections)}")
     return recipe
 
 
@@ -422,7 +422,7 @@ def _draw_parts(parts: Mapping[str, Sequence[str]], given: Ints, rng: np.random.
     weights = np.where(at < counts[:, None], 1 / (at + 2.0), 0.0)
     firsts = np.cumsum(counts) - counts
     texts = [text for part in parts.values() for text in part]
-    return _pick(texts, firsts[given] + _draw_given(weights, given, rng))
+    return pick(texts, firsts[given] + draw_given(weights, given, rng))
 
 
 def _draw_incomes(occupation: Ints, level: Ints, age: Ints, rng: np.random.Generator) -> pl.Series:

@@ -8,19 +8,13 @@ this are in `_hospital_tables`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from shoal.datasets import _hospital_tables as tables
-
-Tree: TypeAlias = "dict[str, Tree]"
-Ints: TypeAlias = NDArray[np.integer[Any]]
-Floats: TypeAlias = NDArray[np.float64]
+from shoal.datasets.making import Floats, Ints, Tree, arx_lines, draw, draw_given, pick, write_text
 
 DIAGNOSIS_TREE: Tree = {
     "all": {
@@ -85,17 +79,17 @@ def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
     diagnosis, sex, age = _draw_cases(rows, rng)
     admission = _draw_admission(diagnosis, rng)
     birth = admission - _draw_days_lived(diagnosis, age, rng)
-    profession = _draw_given(_profession_weights(), sex * len(_AGES) + age, rng)
+    profession = draw_given(_profession_weights(), sex * len(_AGES) + age, rng)
     return pl.DataFrame(
         {
             "name": _draw_names(sex, rng),
             "patient": _draw_patients(rows, rng),
             "birth_date": _dates(birth),
-            "sex": _pick(tables.SEXES, sex),
+            "sex": pick(tables.SEXES, sex),
             "postcode": _with_gaps(_draw_postcodes(profession, rng), _NO_POSTCODE, rng),
-            "profession": _with_gaps(_pick(_PROFESSION_NAMES, profession), _NO_PROFESSION, rng),
+            "profession": _with_gaps(pick(_PROFESSION_NAMES, profession), _NO_PROFESSION, rng),
             "admission_date": _dates(admission),
-            "diagnosis": _pick(_CODES, diagnosis),
+            "diagnosis": pick(_CODES, diagnosis),
             "cost": _draw_costs(diagnosis, age, rng),
         }
     )
@@ -120,56 +114,11 @@ def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
     stays = hospital(rows, seed)
     folder.mkdir(parents=True, exist_ok=True)
     stays.write_csv(folder / "hospital.csv")
-    _write(folder / "hospital_diagnosis.csv", _arx_lines(DIAGNOSIS_TREE))
-    _write(folder / "hospital_profession.csv", _arx_lines(PROFESSION_TREE))
+    write_text(folder / "hospital_diagnosis.csv", arx_lines(DIAGNOSIS_TREE))
+    write_text(folder / "hospital_profession.csv", arx_lines(PROFESSION_TREE))
     recipe = folder / "hospital.toml"
-    _write(recipe, tables.RECIPE)
+    write_text(recipe, tables.RECIPE)
     return recipe
-
-
-def _write(path: Path, text: str) -> None:
-    """Write `text` with the same bytes on every system."""
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _arx_lines(tree: Tree) -> str:
-    """Spell a tree as ARX does: one line per leaf, from the leaf up to the root."""
-    return "".join(f"{';'.join(path)}\n" for path in _leaf_paths(tree))
-
-
-def _leaf_paths(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Walk through the leaves, each with its ancestors up to the root."""
-    for name, children in tree.items():
-        path = (name, *above)
-        if children:
-            yield from _leaf_paths(children, path)
-        else:
-            yield path
-
-
-def _draw(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
-    """Draw positions of `weights`, each as often as its weight says."""
-    ends = np.cumsum(weights)
-    # The last end is exactly 1 and a draw is below 1; the search to the right skips weights of zero.
-    return np.searchsorted(ends / ends[-1], rng.random(rows), side="right")
-
-
-def _draw_given(weights: Floats, given: Ints, rng: np.random.Generator) -> Ints:
-    """Draw for each row a column of `weights`, from the line of `weights` that `given` names."""
-    ends = np.cumsum(weights, axis=1)
-    ends /= ends[:, -1:]
-    # All lines side by side on one axis, line i from i to i + 1, so that one search serves all rows.
-    ends += np.arange(len(weights))[:, None]
-    # 24 random bits plus a small whole number are exact in a double: no draw is rounded up into the
-    # next line, which would make a pupil of a pensioner.
-    needles = given + rng.random(len(given), dtype=np.float32).astype(np.float64)
-    columns: Ints = np.searchsorted(ends.ravel(), needles, side="right") - given * weights.shape[1]
-    return columns
-
-
-def _pick(texts: Sequence[str], positions: Ints) -> pl.Series:
-    """Look up the text at each position."""
-    return pl.Series(texts, dtype=pl.String).gather(positions.astype(np.uint32))
 
 
 def _with_gaps(texts: pl.Series, share: float, rng: np.random.Generator) -> pl.Series:
@@ -205,7 +154,7 @@ def _case_weights() -> Floats:
 def _draw_cases(rows: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Draw diagnosis, sex and age (in completed years) together."""
     weights = _case_weights()
-    diagnosis, sex, age = np.unravel_index(_draw(weights.ravel(), rows, rng), weights.shape)
+    diagnosis, sex, age = np.unravel_index(draw(weights.ravel(), rows, rng), weights.shape)
     return diagnosis, sex, age
 
 
@@ -232,7 +181,7 @@ def _day_weights() -> Floats:
 def _draw_admission(diagnosis: Ints, rng: np.random.Generator) -> Ints:
     """Draw the day of admission, as days since 1970."""
     rhythm = np.array([_RHYTHMS.index(entry.rhythm) for entry in _DIAGNOSES])
-    return _draw_given(_day_weights(), rhythm[diagnosis], rng) + int(_FIRST_DAY.astype(int))
+    return draw_given(_day_weights(), rhythm[diagnosis], rng) + int(_FIRST_DAY.astype(int))
 
 
 def _draw_days_lived(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
@@ -286,7 +235,7 @@ def _draw_postcodes(profession: Ints, rng: np.random.Generator) -> pl.Series:
     }
     lines = np.array([pull[settlement] for settlement in _SETTLEMENTS])
     lives = np.array([_SETTLEMENTS.index(entry.lives) for entry in _PROFESSIONS])
-    return _pick(codes, _draw_given(lines, lives[profession], rng))
+    return pick(codes, draw_given(lines, lives[profession], rng))
 
 
 def _rank_weights(n: int) -> Floats:
@@ -312,7 +261,7 @@ def _draw_names(sex: Ints, rng: np.random.Generator) -> pl.Series:
     """Draw given name and surname of one origin."""
     women, men = (_full_names(name) for name in tables.SEXES)
     lines = np.array([women[1], men[1]])
-    return _pick(women[0] + men[0], sex * lines.shape[1] + _draw_given(lines, sex, rng))
+    return pick(women[0] + men[0], sex * lines.shape[1] + draw_given(lines, sex, rng))
 
 
 def _draw_patients(rows: int, rng: np.random.Generator) -> pl.Series:
