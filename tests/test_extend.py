@@ -378,6 +378,13 @@ def test_what_lies_inside_a_published_value(spec, earlier, new, joins, tmp_path)
     assert extension.table["q"].to_list().count(release.table["q"][0]) == (4 if joins else 2)
 
 
+def test_rows_with_different_values_join_a_set_that_has_both():
+    recipe = recipe_of({"q": {"role": "quasi", "kind": "categorical"}})
+    release = shoal.anonymize(pl.DataFrame({"q": ["a", "b", "c"]}), recipe)
+    extension = shoal.extend(release, pl.DataFrame({"q": ["a", "c"]}), recipe)
+    assert extension.table["q"].to_list() == ["{a, b, c}"] * 5
+
+
 def test_snapped_bounds_stay_snapped():
     recipe = recipe_of({"age": {"role": "quasi", "grid": 10}}, output={"bounds": "snapped"})
     release = shoal.anonymize(ages(21, 28), recipe)
@@ -570,6 +577,13 @@ def test_pandas_rows_held_back_keep_their_index_and_types():
     assert held["n"].dtype == "Int64"
 
 
+def test_rows_held_back_are_as_raw_as_they_came():
+    recipe = recipe_of({"age": "quasi", "name": "identifier"})
+    release = shoal.anonymize(pl.DataFrame({"age": [30, 34], "name": ["Ann", "Bob"]}), recipe)
+    new = pl.DataFrame({"age": [31], "name": [" Cy "]})
+    assert shoal.extend(release, new, recipe).held_back.rows() == [(31, " Cy ")]
+
+
 def test_a_lazy_frame_is_collected():
     release = shoal.anonymize(ages(30, 34), AGES)
     extension = shoal.extend(release, ages(31, 90, 33).lazy(), AGES)
@@ -725,7 +739,7 @@ def test_what_later_versions_may_ask_for_is_refused():
     views = AGES.output.model_copy(update={"views": "equal"})
     subject = {**AGES.columns, "id": AGES.columns["age"].model_copy(update={"role": "subject"})}
     for update in ({"privacy": goals}, {"output": views}, {"columns": subject}):
-        with pytest.raises(ShoalError) as error:
+        with pytest.raises(ShoalError, match="cannot be extended yet") as error:
             shoal.extend(release, ages(31, 33), AGES.model_copy(update=update))
         assert error.value.code == "recipe.not_available"
 
