@@ -48,13 +48,13 @@ def unmeasured(recipe: Recipe) -> list[Goal]:
 
 def _asked(recipe: Recipe) -> list[Mapping[str, Any]]:
     """List what the recipe asks for, k first. A goal that cannot be measured is never ignored."""
-    unknown = [goal for goal in recipe.privacy.goal if goal.get("type") not in MEASURES]
+    unknown = [goal for goal in recipe.privacy.goal if goal.type not in MEASURES]
     if unknown:
         message = f"This version of shoal cannot verify {count(len(unknown), 'goal')} of the recipe."
         hint = "take them out of the recipe, or use a later version"
         raise RecipeError("recipe.not_available", message, hint)
     k = {"type": "k-anonymity", "column": None, "asked": recipe.privacy.k}
-    return [k, *recipe.privacy.goal]
+    return [k, *({**goal.to_dict(), "asked": goal.asked} for goal in recipe.privacy.goal)]
 
 
 def k_anonymity(session: Session, loaded: Loaded, asked: Mapping[str, Any]) -> Finding:

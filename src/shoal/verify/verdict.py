@@ -6,7 +6,7 @@ Nothing here ever holds a cell: column names and numbers only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 # Every code that a verdict can carry, with what it means. The reference documentation and the
@@ -51,19 +51,27 @@ class Goal:
     ----------
     type : str
         The goal's name, such as ``"k-anonymity"``.
-    column : str or None
-        The sensitive column that it is about; None for k-anonymity.
-    asked, achieved : int or float
-        The threshold in the recipe, and the worst class of the file.
+    column : str, list of str or None
+        The sensitive column that it is about, or those that count jointly; None for k-anonymity.
+    asked : int or float
+        The threshold in the recipe.
+    achieved : int, float or None
+        The worst class of the file; None when no finite number says how bad (or good) it is.
     holds : bool
         Whether every class of the file meets the threshold.
+    variant : str or None
+        Which form of the goal: ``"distinct"``, ``"ordered"``, ``"enhanced"`` and so on.
+    counts : str
+        What was counted: ``"rows"``, or ``"people"`` where a subject column tells them apart.
     """
 
     type: str
-    column: str | None
+    column: str | list[str] | None
     asked: int | float
-    achieved: int | float
+    achieved: int | float | None
     holds: bool
+    variant: str | None = None
+    counts: str = "rows"
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,16 +117,7 @@ class Verdict:
             "rows": self.rows,
             "classes": self.classes,
             "k": self.k,
-            "goals": [
-                {
-                    "type": goal.type,
-                    "column": goal.column,
-                    "asked": goal.asked,
-                    "achieved": goal.achieved,
-                    "holds": goal.holds,
-                }
-                for goal in self.goals
-            ],
+            "goals": [asdict(goal) for goal in self.goals],
             "problems": [{"code": p.code, "message": p.message} for p in self.problems],
         }
 

@@ -1,0 +1,151 @@
+"""The privacy goals beyond k, as a recipe states them.
+
+The schemas live here, beside the methods' options, so that a recipe can be checked whole without
+loading any code that measures. What each goal means is said where it is measured, in `privacy/`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+TYPES = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
+COUNTED = ("distinct", "frequency", "recursive")  # variants whose l counts values: a whole number
+
+
+class _Goal(BaseModel):
+    """What all goals have: the sensitive column, or several of which each combination is one value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    column: str | list[str] = Field(min_length=1)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The sensitive columns, one or several that count jointly."""
+        return (self.column,) if isinstance(self.column, str) else tuple(self.column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of the goal, without those that were left out or mean nothing for it."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
+
+
+class LDiversity(_Goal):
+    """At least l well-represented values: distinct ones, by share, by entropy, or recursively (c, l)."""
+
+    type: Literal["l-diversity"]
+    variant: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
+    l: int | float = Field(ge=1, le=1e9, allow_inf_nan=False)  # noqa: E741 - the name that everybody uses
+    c: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _fits_variant(self) -> LDiversity:
+        if self.variant in COUNTED and self.l != int(self.l):
+            raise ValueError("l should be a whole number for this variant")
+        if (self.c is None) == (self.variant == "recursive"):
+            needed = (
+                "the variant recursive needs c" if self.c is None else "c goes with the variant recursive"
+            )
+            raise ValueError(needed)
+        return self
+
+    @property
+    def asked(self) -> int | float:
+        """The threshold."""
+        return int(self.l) if self.variant in COUNTED else self.l
+
+
+class TCloseness(_Goal):
+    """The earth mover's distance to the whole release is at most t."""
+
+    type: Literal["t-closeness"]
+    t: float = Field(ge=0, le=1)
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.t
+
+
+class AlphaK(_Goal):
+    """No value has a share above alpha."""
+
+    type: Literal["alpha-k"]
+    alpha: float = Field(gt=0, le=1)
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.alpha
+
+
+class BetaLikeness(_Goal):
+    """No value's share grows by more than beta times its share in the whole release."""
+
+    type: Literal["beta-likeness"]
+    variant: Literal["basic", "enhanced"] = "basic"
+    beta: float = Field(gt=0, allow_inf_nan=False)
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.beta
+
+
+class DeltaDisclosure(_Goal):
+    """The logarithm of each value's share over its share in the whole release stays within delta."""
+
+    type: Literal["delta-disclosure"]
+    delta: float = Field(gt=0, allow_inf_nan=False)
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.delta
+
+
+Goal = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
+AnyGoal = Annotated[Goal, Field(discriminator="type")]
+
+
+def from_text(text: str) -> dict[str, Any]:
+    """Read a goal as a flag gives it: `l-diversity column=x l=3`; columns that count jointly as `x+y`.
+
+    Examples
+    --------
+    >>> from_text("l-diversity column=disease l=3")
+    {'type': 'l-diversity', 'column': 'disease', 'l': 3}
+    """
+    kind, *pairs = text.split(" ")
+    given: dict[str, Any] = {"type": kind}
+    key = None
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if equals and name in _KEYS:
+            key = name
+            given[key] = value
+        elif key is not None:
+            given[key] += f" {pair}"  # a column's name may have blanks
+        elif pair:
+            given[pair] = True  # refused later, with the name of the key
+    return {name: _typed(name, value) for name, value in given.items()}
+
+
+_KEYS = ("column", "variant", "l", "c", "t", "distance", "alpha", "beta", "delta")
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Turn the text of a number into one; a text that is none stays, to be refused with all other faults."""
+    if name == "column" and isinstance(value, str):
+        value = value.strip()
+        return value.split("+") if "+" in value else value
+    if name not in ("l", "c", "t", "alpha", "beta", "delta"):
+        return value.strip() if isinstance(value, str) else value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except (TypeError, ValueError):
+            continue
+    return value

@@ -1,0 +1,24 @@
+"""What is asked for: columns, goals, method and output, as TOML or as Python values.
+
+A recipe is checked whole. Every fault is found before the first is reported, each with a hint.
+"""
+
+from shoal.recipe.faults import ANATOMY_COUNT, ANATOMY_GROUP, GRID_HINT, column_faults, did_you_mean
+from shoal.recipe.recipe import Recipe, roles_of, to_toml
+from shoal.recipe.sections import ENDINGS, Column, Input, Output, Privacy
+
+__all__ = [
+    "ANATOMY_COUNT",
+    "ANATOMY_GROUP",
+    "ENDINGS",
+    "GRID_HINT",
+    "Column",
+    "Input",
+    "Output",
+    "Privacy",
+    "Recipe",
+    "column_faults",
+    "did_you_mean",
+    "roles_of",
+    "to_toml",
+]

@@ -1,0 +1,343 @@
+"""Everything that can be wrong with a recipe: all faults are found before any is reported."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from shoal.errors import Fault
+from shoal.goals import TYPES
+from shoal.options import METHODS, Options
+from shoal.recipe.sections import Column, Input, Method, Output, Privacy, Sections
+
+if TYPE_CHECKING:
+    from shoal.recipe.recipe import Recipe
+
+GRID_HINT = "for example grid = 5 (dates: in days)"
+WITHOUT_CLASSES = ("nh", "anatomy")  # methods that publish rows one by one
+ANATOMY_GROUP, ANATOMY_COUNT = "group", "count"  # columns that Anatomy adds to its two tables
+
+
+def column_faults(recipe: Recipe, present: Sequence[str]) -> list[Fault]:
+    """Compare the recipe's columns with those of a table; return all faults."""
+    named = [*recipe.columns, *filter(None, [getattr(recipe.options, "label", None)])]
+    unknown = [name for name in dict.fromkeys(named) if name not in present]
+    if recipe.columns and not set(recipe.columns) & set(present):
+        return [_no_column_known(recipe, present)]
+    faults = [_unknown(name, present) for name in unknown]
+    unnamed = [name for name in present if name not in recipe.columns]
+    if unnamed and recipe.default_role is None:
+        listed = ", ".join(f"`{name}`" for name in unnamed)
+        message = f"{len(unnamed)} of {len(present)} columns have no role: {listed}."
+        hint = 'give each a role (drop leaves it out), or set default = "drop" in [columns] (--default drop)'
+        faults.append(Fault("recipe.unnamed_column", message, hint))
+    return faults
+
+
+def _no_column_known(recipe: Recipe, present: Sequence[str]) -> Fault:
+    """Say that nothing fits. The header is not shown: where there is none, it is somebody's row."""
+    listed = ", ".join(f"`{name}`" for name in recipe.columns)
+    message = f"None of the recipe's columns ({listed}) is among the {len(present)} columns of the table."
+    close = [did_you_mean(name, present) for name in recipe.columns]
+    hint = "if the table has no header line, set header = false and names in [input]"
+    return Fault("recipe.unknown_column", message, " ".join([*filter(None, close), hint]))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean `x`?" for the closest of `known`, or an empty text."""
+    known = list(known)
+    folded = {k.casefold(): k for k in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return f"did you mean `{folded[close[0]]}`?" if close else ""
+
+
+def _unknown(name: str, present: Sequence[str]) -> Fault:
+    listed = ", ".join(present)
+    hint = " ".join(filter(None, [did_you_mean(name, present), f"columns present: {listed}"]))
+    return Fault("recipe.unknown_column", f"Column `{name}` is in the recipe but not in the table.", hint)
+
+
+def schema_fault(error: Any) -> Fault:
+    """Put one of pydantic's findings into our words, without the offending value."""
+    parts = [str(part) for part in error["loc"] if not _is_union_tag(part)]
+    in_goal = parts[:2] == ["privacy", "goal"] and len(parts) > 2
+    if in_goal:
+        return _goal_fault(error, int(parts[2]), [part for part in parts[3:] if part not in TYPES])
+    place = ".".join(parts)
+    if error["type"] == "extra_forbidden":
+        *above, key = parts
+        where = f" in [{'.'.join(above)}]" if above else ""
+        hint = did_you_mean(key, _keys_at(above)) or "see the recipe reference for the keys"
+        return Fault("recipe.invalid", f"Unknown key `{key}`{where} of the recipe.", hint)
+    if error["type"] == "missing":
+        flag = ", or use --k" if place == "privacy.k" else ""
+        return Fault("recipe.invalid", f"`{place}` is missing from the recipe.", f"add `{place}`{flag}")
+    return Fault(
+        "recipe.invalid", f"`{place}` in the recipe should be {_should_be(error)}.", "correct the value"
+    )
+
+
+def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
+    """Say what is wrong with one of the goals, counted from 1."""
+    which = f"privacy goal {number + 1}"
+    if error["type"].startswith("union_tag"):
+        return Fault(
+            "recipe.invalid",
+            f"The type of {which} is not one that shoal knows.",
+            f"goals: {', '.join(TYPES)}",
+        )
+    if error["type"] == "missing":
+        return Fault("recipe.invalid", f"`{key[0]}` is missing from {which}.", f"add `{key[0]}`")
+    if error["type"] == "extra_forbidden":
+        return Fault(
+            "recipe.invalid", f"Unknown key `{key[0]}` in {which}.", "see the recipe reference for the keys"
+        )
+    if error["type"] == "value_error":
+        what = error["msg"].removeprefix("Value error, ")
+        return Fault("recipe.invalid", f"In {which} {what}.", "correct the goal")
+    what = f"`{key[0]}` of {which}" if key else f"{which[0].upper()}{which[1:]}"
+    return Fault("recipe.invalid", f"{what} should be {_should_be(error)}.", "correct the value")
+
+
+def _should_be(error: Any) -> str:
+    found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
+    return found
+
+
+def _is_union_tag(part: object) -> bool:
+    return isinstance(part, str) and (
+        part in {"str", "int", "float", "list[str]", "list[list[str]]"}
+        or part.startswith(("dict[", "literal["))
+    )
+
+
+def _keys_at(above: Sequence[str]) -> list[str]:
+    """List the keys that a section of the recipe may have."""
+    models: dict[str, type[BaseModel]] = {
+        "input": Input, "privacy": Privacy, "method": Method, "output": Output,
+    }  # fmt: skip
+    if not above:
+        return list(Sections.model_fields)
+    model = Column if above[0] == "columns" else models.get(above[0])
+    return list(model.model_fields) if model else []
+
+
+def own_faults(recipe: Recipe) -> list[Fault]:
+    """Check what the types alone cannot say."""
+    faults = []
+    if not recipe.quasi and recipe.default_role is None and not recipe.columns:
+        faults.append(Fault("recipe.no_quasi", "The recipe names no columns.", "give every column a role"))
+    elif not recipe.quasi:
+        hint = "name the columns that an outsider may know about a person"
+        faults.append(Fault("recipe.no_quasi", "No column has the role quasi.", hint))
+    for name, column in recipe.columns.items():
+        faults += _column_faults(name, column)
+    faults += _output_faults(recipe)
+    faults += _view_faults(recipe)
+    faults += _goal_faults(recipe)
+    faults += _subject_faults(recipe)
+    faults += _method_faults(recipe.method)
+    faults += _anatomy_faults(recipe) if recipe.method.name == "anatomy" else []
+    faults += _input_faults(recipe.input)
+    faults += _unavailable(recipe)
+    return faults
+
+
+def _column_faults(name: str, column: Column) -> list[Fault]:
+    faults = []
+    if column.kind == "ordinal" and not column.order:
+        message = f"Column `{name}` is ordinal but has no order."
+        faults.append(
+            Fault("recipe.invalid", message, 'list its values from low to high: order = ["...", "..."]')
+        )
+    if column.order and column.kind != "ordinal":
+        message = f"Column `{name}` has an order but is not of kind ordinal."
+        faults.append(Fault("recipe.invalid", message, 'add kind = "ordinal"'))
+    if column.order and len(set(column.order)) < len(column.order):
+        twice = len(column.order) - len(set(column.order))
+        message = f"The order of column `{name}` lists {twice} values twice."
+        faults.append(Fault("recipe.invalid", message, "list each value once"))
+    return faults
+
+
+def _output_faults(recipe: Recipe) -> list[Fault]:
+    """Check what the shape of the output needs from the columns and the method."""
+    faults = []
+    if recipe.method.name == "nh" and recipe.output.values == "microaggregate":
+        message = "Method `nh` publishes a box for each row, which typical values are not."
+        faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or choose another method'))
+    for name in recipe.quasi:
+        column = recipe.columns[name]
+        needs_grid = column.kind in ("numeric", "ordinal", "date") and column.hierarchy is None
+        if recipe.output.bounds == "snapped" and needs_grid and column.grid is None:
+            message = f"Column `{name}` has no grid for its bounds to snap to."
+            faults.append(Fault("recipe.invalid", message, GRID_HINT))
+        ends = [end for end in (f"{name}_low", f"{name}_high") if end in recipe.columns]
+        if recipe.output.bounds_as == "columns" and ends:
+            message = f"Column `{ends[0]}` would be written twice: as itself and as a bound of `{name}`."
+            faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
+    return faults
+
+
+def _method_faults(method: Method) -> list[Fault]:
+    if method.name not in METHODS:
+        hint = did_you_mean(method.name, METHODS) or f"methods: {', '.join(METHODS)}"
+        return [Fault("recipe.invalid", "The recipe names a method that shoal does not know.", hint)]
+    schema = METHODS[method.name]
+    if schema is None:
+        return [_not_yet(f"the method `{method.name}`")]
+    try:
+        schema.model_validate(method.options)
+    except ValidationError as error:
+        return [_option_fault(method.name, schema, e) for e in error.errors()]
+    return []
+
+
+def _anatomy_faults(recipe: Recipe) -> list[Fault]:
+    """Check what two tables joined by a group need, and refuse what they cannot have."""
+    faults = []
+    sensitive = recipe.named("sensitive")
+    if len(sensitive) != 1:
+        message = f"Method `anatomy` takes exactly one sensitive column, and the recipe has {len(sensitive)}."
+        faults.append(Fault("recipe.invalid", message, "give one column the role sensitive, drop the others"))
+    written = {ANATOMY_GROUP: recipe.named("quasi", "sensitive", "keep"), ANATOMY_COUNT: sensitive}
+    for name, columns in written.items():
+        if name in columns:
+            message = f"Column `{name}` would be written twice: method `anatomy` adds one of that name."
+            faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
+    for key in ("values", "bounds", "bounds_as"):
+        if getattr(recipe.output, key) != Output.model_fields[key].default:
+            message = f"Method `anatomy` publishes quasi values as they are: `output.{key}` has no meaning."
+            faults.append(Fault("recipe.invalid", message, "take it out, or choose another method"))
+    return faults
+
+
+def _option_fault(method: str, schema: type[Options], error: Any) -> Fault:
+    key = str(error["loc"][0])
+    known = list(schema.model_fields)
+    if error["type"] == "extra_forbidden":
+        listed = f"options: {', '.join(known)}" if known else "it has no options"
+        message = f"Method `{method}` has no option `{key}`."
+        return Fault("recipe.option", message, " ".join(filter(None, [listed, did_you_mean(key, known)])))
+    what = error["msg"].removeprefix("Input should be ").rstrip(".")
+    return Fault(
+        "recipe.option", f"Option `{key}` of method `{method}` should be {what}.", "correct the value"
+    )
+
+
+def _input_faults(given: Input) -> list[Fault]:
+    faults = []
+    if not given.header and given.names is None:
+        message = "The input has no header and no names are given."
+        faults.append(Fault("recipe.invalid", message, 'add names = ["...", "..."] to [input]'))
+    if given.header and given.names is not None:
+        message = "The input has a header and names are given too."
+        faults.append(Fault("recipe.invalid", message, "set header = false, or take names out"))
+    return faults
+
+
+def _view_faults(recipe: Recipe) -> list[Fault]:
+    """Check the sets of columns that several views would publish."""
+    views = recipe.output.views
+    if views == "whole":
+        if recipe.output.views_by == "clustering":
+            return []
+        message = "`output.views_by` says how several views are made, and the recipe has one."
+        return [Fault("recipe.invalid", message, "name the views, or take it out")]
+    faults = []
+    if recipe.method.name in WITHOUT_CLASSES:
+        message = f"Method `{recipe.method.name}` cannot be combined with several views."
+        faults.append(Fault("recipe.invalid", message, "choose another method, or publish the whole table"))
+    return faults + (_listed_view_faults(recipe, views) if isinstance(views, list) else [])
+
+
+def _listed_view_faults(recipe: Recipe, views: list[list[str]]) -> list[Fault]:
+    faults = []
+    for number, names in enumerate(views, 1):
+        others = [name for name in names if name not in recipe.quasi]
+        if others:
+            listed = ", ".join(f"`{name}`" for name in others)
+            message = f"View {number} names {listed}, which the recipe has not as quasi."
+            faults.append(Fault("recipe.invalid", message, f"quasi columns: {', '.join(recipe.quasi)}"))
+        if not names or len(set(names)) < len(names):
+            what = "names a column twice" if names else "has no columns"
+            faults.append(Fault("recipe.invalid", f"View {number} {what}.", "name each quasi column once"))
+        if sorted(names) in [sorted(earlier) for earlier in views[: number - 1]]:
+            message = f"View {number} has the columns of an earlier one."
+            faults.append(Fault("recipe.invalid", message, "publish each set of columns once"))
+    absent = [name for name in recipe.quasi if not any(name in names for names in views)]
+    if absent:
+        listed = ", ".join(f"`{name}`" for name in absent)
+        message = f"No view has {listed}."
+        faults.append(
+            Fault("recipe.invalid", message, "put each quasi column into a view, or give it the role drop")
+        )
+    return faults
+
+
+def _goal_faults(recipe: Recipe) -> list[Fault]:
+    """Check that the goals fit the columns and the method."""
+    faults = []
+    if recipe.privacy.goal and recipe.method.name in WITHOUT_CLASSES:
+        message = f"Method `{recipe.method.name}` cannot be combined with privacy goals."
+        faults.append(Fault("recipe.invalid", message, "choose another method, or take the goals out"))
+    for number, goal in enumerate(recipe.privacy.goal, 1):
+        which = f"Privacy goal {number} ({goal.type})"
+        for name in goal.columns:
+            if name not in recipe.named("sensitive"):
+                message = f"{which} is about `{name}`, which is not a sensitive column."
+                sensitive = ", ".join(recipe.named("sensitive")) or "none"
+                faults.append(Fault("recipe.invalid", message, f"sensitive columns: {sensitive}"))
+        if len(set(goal.columns)) < len(goal.columns):
+            faults.append(Fault("recipe.invalid", f"{which} names a column twice.", "name each column once"))
+        distance = getattr(goal, "distance", "equal")
+        if distance != "equal" and len(goal.columns) > 1:
+            message = f"{which} has the distance {distance}, which several columns together do not have."
+            faults.append(Fault("recipe.invalid", message, 'set distance = "equal", or name one column'))
+        elif distance == "hierarchical" and _has_no_tree(recipe, goal.columns[0]):
+            message = f"{which} needs a hierarchy of column `{goal.columns[0]}`."
+            hint = f'add hierarchy = "..." to [columns.{goal.columns[0]}], or set distance = "equal"'
+            faults.append(Fault("recipe.invalid", message, hint))
+    return faults
+
+
+def _has_no_tree(recipe: Recipe, name: str) -> bool:
+    return name in recipe.columns and recipe.columns[name].hierarchy is None
+
+
+def _subject_faults(recipe: Recipe) -> list[Fault]:
+    subjects = recipe.named("subject")
+    faults = []
+    if len(subjects) > 1:
+        listed = ", ".join(f"`{name}`" for name in subjects)
+        message = f"{len(subjects)} columns have the role subject: {listed}."
+        faults.append(Fault("recipe.invalid", message, "name the one column that tells people apart"))
+    if subjects and recipe.method.name in WITHOUT_CLASSES:
+        message = f"Method `{recipe.method.name}` counts rows, not people: it takes no subject column."
+        faults.append(
+            Fault("recipe.invalid", message, "choose another method, or give the column the role drop")
+        )
+    return faults
+
+
+def _unavailable(recipe: Recipe) -> list[Fault]:
+    """List what the contract names and this version cannot do, so that nothing is ignored."""
+    faults = []
+    for name, column in recipe.columns.items():
+        if column.hierarchy == "induce":
+            faults.append(_not_yet(f"an induced hierarchy (column `{name}`)"))
+    if recipe.input.table or recipe.input.query or _is_address(recipe.input.path):
+        faults.append(_not_yet("reading from a database"))
+    return faults
+
+
+def _is_address(path: str | None) -> bool:
+    return path is not None and path.startswith(("postgresql://", "postgres://"))
+
+
+def _not_yet(what: str) -> Fault:
+    message = f"This version of shoal does not have {what} yet."
+    return Fault("recipe.not_available", message, "take it out of the recipe, or use a later version")

@@ -1,0 +1,203 @@
+"""The recipe itself: read, checked whole, and written."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import PrivateAttr, ValidationError
+
+from shoal.errors import Fault, RecipeError
+from shoal.options import METHODS, Options
+from shoal.recipe.faults import own_faults, schema_fault
+from shoal.recipe.sections import Sections
+
+
+class Recipe(Sections):
+    """Everything that decides a release, except the rows.
+
+    Examples
+    --------
+    >>> recipe = Recipe.from_roles(quasi=["age", "zip"], sensitive=["disease"], k=5)
+    >>> recipe.quasi, recipe.privacy.k, recipe.method.name
+    (['age', 'zip'], 5, 'auto')
+    """
+
+    default_role: Literal["drop"] | None = None
+    _base: Path = PrivateAttr(default=Path())
+
+    @classmethod
+    def load(cls, path: str | Path, *, changes: Mapping[str, Any] | None = None) -> Recipe:
+        """Read a TOML recipe; paths inside it are relative to its folder.
+
+        `changes` is laid over the file's sections before anything is checked, so that a flag can
+        supply what the file leaves out.
+        """
+        try:
+            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            reason = error.strerror or "no reason given"
+            raise RecipeError(
+                "recipe.unreadable", f"The recipe {path} cannot be opened: {reason}.", "check the path"
+            ) from None
+        except (ValueError, RecursionError):  # TOML's and Unicode's errors are ValueErrors
+            # tomllib's own text quotes the offending characters, so it is not passed on.
+            raise RecipeError(
+                "recipe.unreadable",
+                f"The recipe {path} is not valid TOML in UTF-8.",
+                "look for a table or key that stands twice, or a missing quote",
+            ) from None
+        return cls.from_dict(data, changes=changes, base=Path(path).parent)
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], *, changes: Mapping[str, Any] | None = None, base: Path = Path()
+    ) -> Recipe:
+        """Build a recipe from nested dictionaries, as TOML gives them; report all faults at once."""
+        sections = _merged(data, changes or {})
+        columns = sections.get("columns")
+        if isinstance(columns, Mapping) and isinstance(columns.get("default"), str):
+            sections["default_role"] = columns["default"]
+            sections["columns"] = {name: spec for name, spec in columns.items() if name != "default"}
+        try:
+            recipe = cls.model_validate(sections)
+        except ValidationError as error:
+            faults = [schema_fault(e) for e in error.errors()]
+            raise RecipeError.from_faults(faults + cls._other_faults(sections, error)) from None
+        if faults := own_faults(recipe):
+            raise RecipeError.from_faults(faults)
+        recipe._base = base
+        return recipe
+
+    @classmethod
+    def _other_faults(cls, sections: Mapping[str, Any], error: ValidationError) -> list[Fault]:
+        """Check the sections and columns that pydantic found nothing against, so that all is said at once."""
+        sound = {**sections, "columns": dict(_table(sections.get("columns")))}
+        for found in error.errors():
+            place = [str(part) for part in found["loc"]]
+            if place[0] == "columns" and len(place) > 1:
+                sound["columns"].pop(place[1], None)
+            else:
+                sound.pop(place[0], None)
+        try:
+            rest = cls.model_validate({"privacy": {"k": 2}, **sound})
+        except ValidationError:
+            return []
+        return [fault for fault in own_faults(rest) if fault.code != "recipe.no_quasi"]
+
+    @classmethod
+    def from_roles(
+        cls,
+        *,
+        quasi: Iterable[str] = (),
+        sensitive: Iterable[str] = (),
+        identifiers: Iterable[str] = (),
+        keep: Iterable[str] = (),
+        drop: Iterable[str] = (),
+        k: int,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Recipe:
+        """Build a recipe from lists of column names, one list for each role."""
+        roles = roles_of(quasi=quasi, sensitive=sensitive, identifier=identifiers, keep=keep, drop=drop)
+        columns = {name: {"role": role} for name, role in roles.items()}
+        return cls.from_dict({"columns": columns, "privacy": {"k": k}}, changes=changes)
+
+    def named(self, *roles: str) -> list[str]:
+        """Return the columns that have one of `roles`, in recipe order."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    @property
+    def quasi(self) -> list[str]:
+        """The quasi-identifying columns, in recipe order."""
+        return self.named("quasi")
+
+    @property
+    def subject(self) -> str | None:
+        """The column that tells people apart, where one person may have several rows."""
+        return next(iter(self.named("subject")), None)
+
+    @property
+    def views(self) -> list[list[str]]:
+        """The quasi columns of each table that is published; one set, of all, for the whole table."""
+        names = self.quasi
+        match self.output.views:
+            case "whole":
+                return [names]
+            case "equal":
+                return [[name] for name in names]
+            case "unequal":
+                return [names[:1], *([names[0], name] for name in names[1:])]
+            case "nested":
+                return [names[: size + 1] for size in range(len(names))]
+            case listed:
+                return listed
+
+    @property
+    def options(self) -> Options:
+        """The method's options, checked and with their defaults."""
+        schema = METHODS[self.method.name]
+        assert schema is not None  # from_dict has refused such a method
+        return schema.model_validate(self.method.options)
+
+    @property
+    def label(self) -> str | None:
+        """The column that CM counts: the method's `label`, else the first sensitive column."""
+        named: str | None = getattr(self.options, "label", None)
+        return named or next(iter(self.named("sensitive")), None)
+
+    def resolve(self, path: str) -> Path:
+        """Return an input or hierarchy path as seen from the recipe's folder."""
+        return self._base / path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sections as TOML would hold them, without what was left at its default."""
+        data = self.model_dump(exclude_unset=True)
+        default = data.pop("default_role", None)
+        if default:
+            data["columns"] = {"default": default, **data.get("columns", {})}
+        return data
+
+    def to_toml(self) -> str:
+        """Write the recipe as TOML that `load` reads back."""
+        return to_toml(self.to_dict())
+
+
+def to_toml(sections: Mapping[str, Any]) -> str:
+    """Write sections as TOML."""
+    return tomli_w.dumps(sections)
+
+
+def roles_of(**named: Iterable[str]) -> dict[str, str]:
+    """Turn lists of names by role into a role by name; a name in two lists is a fault."""
+    roles: dict[str, str] = {}
+    faults = []
+    for role, names in named.items():
+        for name in [names] if isinstance(names, str) else names:
+            if name in roles:
+                message = f"Column `{name}` is named both as {roles[name]} and as {role}."
+                faults.append(Fault("recipe.doubly_used_column", message, "give each column one role"))
+            roles[name] = role
+    if faults:
+        raise RecipeError.from_faults(faults)
+    return roles
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay `over` on `base`, section by section; a value that is None changes nothing."""
+    merged = dict(base)
+    for key, given in over.items():
+        if given is None:
+            continue
+        below = merged.get(key)
+        if isinstance(given, Mapping) and (below is None or isinstance(below, Mapping)):
+            merged[key] = _merged(below or {}, given)
+        elif not isinstance(given, Mapping):
+            merged[key] = given
+    return merged
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

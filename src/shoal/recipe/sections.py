@@ -1,0 +1,93 @@
+"""The sections of a recipe, as TOML holds them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.goals import AnyGoal
+
+Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
+Kind = Literal["numeric", "categorical", "ordinal", "date"]
+ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+class Section(BaseModel):
+    """The base of all sections: unknown keys are faults, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Input(Section):
+    """Where the table is and how to read it."""
+
+    path: str | None = None
+    separator: str | None = Field(default=None, pattern=r"^[\t !#-~]$")  # one ASCII sign, no quote
+    missing: list[str] = [""]
+    header: bool = True
+    names: list[str] | None = Field(default=None, min_length=1)
+    encoding: str | None = None
+    table: str | None = None
+    query: str | None = None
+
+
+class Column(Section):
+    """The role of one column and, for a quasi column, how its values relate."""
+
+    role: Role
+    kind: Kind | None = None
+    weight: float = Field(default=1.0, ge=0.001, le=1000, allow_inf_nan=False)
+    order: list[str] | None = None
+    hierarchy: str | dict[str, Any] | None = None
+    grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+
+class Privacy(Section):
+    """What every released row is promised."""
+
+    k: int = Field(ge=2)
+    missing: Literal["category", "suppress", "error"] = "category"
+    max_suppressed: float = Field(default=0.0, ge=0, le=1)
+    goal: list[AnyGoal] = []
+
+    def may_suppress(self, n_rows: int) -> int:
+        """Return how many rows may be left out.
+
+        The share is the decimal that it is written as: 0.29 of 100 rows are 29, although 0.29 * 100
+        is less in floats.
+        """
+        return floor(Fraction(repr(self.max_suppressed)) * n_rows)
+
+
+class Method(Section):
+    """How the classes are found."""
+
+    name: str = "auto"
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    options: dict[str, Any] = {}
+
+
+class Output(Section):
+    """Where the release goes and what its values look like."""
+
+    path: str | None = None
+    values: Literal["generalize", "microaggregate"] = "generalize"
+    views: Literal["whole", "equal", "unequal", "nested"] | list[list[str]] = "whole"
+    views_by: Literal["clustering", "projection"] = "clustering"
+    aggregate: Literal["mean", "median"] = "mean"
+    bounds: Literal["tight", "snapped"] = "tight"
+    bounds_as: Literal["text", "columns"] = "text"
+    spreadsheet_safe: bool = True
+
+
+class Sections(Section):
+    """The recipe as pydantic sees it: the same sections as the TOML file."""
+
+    input: Input = Input()
+    columns: dict[str, Column] = {}
+    privacy: Privacy
+    method: Method = Method()
+    output: Output = Output()
