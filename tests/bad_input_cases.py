@@ -383,8 +383,27 @@ RECIPES = [
     Case("goal", LATER, recipe(privacy={"goal": [{"type": "l-diversity", "column": "ill", "l": 2}]})),
     Case("unknown-goal", "recipe.invalid", recipe(privacy={"goal": [{"type": MARK}]})),
     Case("goal-flag", LATER, flags(TABLE, "--goal", "l-diversity column=ill l=2")),
-    Case("views", LATER, recipe(output={"views": "equal"})),
-    Case("listed-views", LATER, recipe(output={"views": [["age"], ["city"]]})),
+    Case("unknown-views", "recipe.invalid", recipe(output={"views": MARK})),
+    Case("views-flag", "recipe.invalid", flags(TABLE, "--views", "eqal")),
+    Case("views-by-flag", "recipe.invalid", flags(TABLE, "--views", "equal", "--views-by", MARK)),
+    Case("views-by-of-one-table", "recipe.invalid", flags(TABLE, "--views-by", "projection")),
+    Case(
+        "unknown-column-in-a-view", "recipe.invalid", recipe(output={"views": [["age", "city"], ["borne"]]})
+    ),
+    Case("kept-column-in-a-view", "recipe.invalid", flags(TABLE, "--views", "age,city,born;note,age")),
+    Case("empty-view", "recipe.invalid", flags(TABLE, "--views", "age,city,born;")),
+    Case(
+        "column-twice-in-a-view", "recipe.invalid", recipe(output={"views": [["age", "city", "born", "age"]]})
+    ),
+    Case("view-twice", "recipe.invalid", flags(TABLE, "--views", "age,city;born,age;city,age")),
+    Case("column-in-no-view", "recipe.invalid", recipe(output={"views": [["age"], ["city"]]})),
+    Case("nh-with-views", "recipe.invalid", flags(TABLE, "--views", "equal", "--method", "nh")),
+    Case("anatomy-with-views", "recipe.invalid", flags(TABLE, "--views", "equal", "--method", "anatomy")),
+    Case(
+        "text-among-numbers-of-a-view",
+        "data.kind",
+        recipe(with_cell(born=MARK), column_born={"kind": "date"}, output={"views": "equal"}),
+    ),
     Case("snapped-without-grid", "recipe.invalid", recipe(output=SNAPPED, column_age={"kind": "numeric"})),
     Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
     Case("role-subject", LATER, recipe(column_name={"role": "subject"})),

@@ -26,7 +26,11 @@ MAY_IMPORT = {
     "release": BASE | {"table", "engine", "report", "verify"} | WORK,
     "anatomized": BASE | {"table", "verify", "release"} | WORK,
     "anatomize": BASE | {"table", "engine", "anatomized"} | WORK,
-    "anonymize": BASE | {"table", "engine", "report", "verify", "release", "anatomize", "anatomized"} | WORK,
+    "viewed": BASE | {"table", "verify", "release"} | WORK,
+    "views": BASE | {"table", "engine", "release", "viewed"} | WORK,
+    "anonymize": BASE
+    | {"table", "engine", "report", "verify", "release", "anatomize", "anatomized", "views", "viewed"}
+    | WORK,
     "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
     "extend": BASE | {"table", "verify", "release", "anonymize"} | WORK,
     "verify": {"errors", "recipe", "goals"},

@@ -77,8 +77,6 @@ def test_keys_get_a_hint():
     ("section", "what"),
     [
         ({"method": {"name": "local-search"}}, "the method `local-search`"),
-        ({"output": {"views": "equal"}}, "several views"),
-        ({"output": {"views": [["age"]]}}, "several views"),
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
         ({"privacy": {"k": 2, "goal": [{"type": "l-diversity", "l": 2}]}}, "the privacy goal `l-diversity`"),
         ({"columns": {"age": {"role": "quasi"}, "id": {"role": "subject"}}}, "the role subject"),

@@ -16,11 +16,15 @@ from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import choose
 from shoal.engine import local
 from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWarning
+from shoal.goals import COUNTED, LDiversity, from_text
+from shoal.goals import Goal as AskedGoal
 from shoal.measure.loss import Loss, loss
 from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
-from shoal.recipe import Recipe, column_faults
+from shoal.privacy.goalset import GoalSet
+from shoal.privacy.repair import repair
+from shoal.recipe import WITHOUT_CLASSES, Recipe, column_faults
 from shoal.recode.publish import Published, publish, publish_ring
 from shoal.release import Release
 from shoal.stages import Progress, stage
@@ -29,7 +33,9 @@ from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
 from shoal.table.read import mark_missing, read
 from shoal.table.readings import FloatArray
-from shoal.verify import verify_table
+from shoal.verify import Goal, verify_table
+from shoal.viewed import ViewsRelease
+from shoal.views import make_views
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,13 +50,17 @@ def anonymize(
     identifiers: Iterable[str] = (),
     keep: Iterable[str] = (),
     drop: Iterable[str] = (),
+    subject: str | None = None,
     k: int | None = None,
+    goals: Iterable[str | Mapping[str, Any]] = (),
     hierarchies: Mapping[str, Any] | None = None,
     method: str = "auto",
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
+    views: str | list[list[str]] | None = None,
+    views_by: str | None = None,
     progress: Progress | None = None,
-) -> Release | Anatomized:
+) -> Release | Anatomized | ViewsRelease:
     """Publish a table so that every row hides among at least k that look alike.
 
     Parameters
@@ -61,19 +71,28 @@ def anonymize(
         What to do with a frame. Without it, say so with the parameters below.
     quasi, sensitive, identifiers, keep, drop : iterables of str
         The columns of each role. Every column needs one.
+    subject : str, optional
+        The column that tells people apart, where one may have several rows: k and goals count people.
     k : int
         Smallest class size.
+    goals : iterable of str or dict, optional
+        Further privacy goals: `"l-diversity column=disease l=3"`, or the same as a mapping.
     hierarchies : mapping of str to str or dict, optional
         By column: a file, a nested table, or `{"intervals": [5, 10]}` and the like.
     method, seed, options
         How the classes are found.
+    views : {"whole", "equal", "unequal", "nested"} or list of lists of str, optional
+        Publish several tables instead of one: which quasi columns each has.
+    views_by : {"clustering", "projection"}, optional
+        Whether each has classes of its own, or all show the classes of one.
     progress : callable, optional
         Called with the name of a stage and the share of it that is done.
 
     Returns
     -------
     Release
-        Verified by another engine before it is returned. Of the method `anatomy`: `Anatomized`.
+        Verified by another engine before it is returned. Of the method `anatomy`: `Anatomized`. With
+        views: `ViewsRelease`.
 
     Examples
     --------
@@ -85,17 +104,35 @@ def anonymize(
     if isinstance(data, Recipe):
         recipe, data = data, None
     if recipe is None:
-        recipe = _recipe_from_arguments(
-            quasi, sensitive, identifiers, keep, drop, k, hierarchies, method, seed, options
+        if k is None:
+            raise RecipeError("recipe.invalid", "k is missing.", "say how many rows a class needs: k=5")
+        recipe = Recipe.from_roles(
+            quasi=quasi,
+            sensitive=sensitive,
+            identifiers=identifiers,
+            keep=keep,
+            drop=drop,
+            subject=() if subject is None else (subject,),
+            k=k,
+            changes={
+                "columns": {name: {"hierarchy": given} for name, given in (hierarchies or {}).items()},
+                "privacy": {"goal": [from_text(g) if isinstance(g, str) else dict(g) for g in goals]},
+                "method": {"name": method, "seed": seed, "options": dict(options or {})},
+                "output": {"views": views, "views_by": views_by},
+            },
         )
     release = prepare(data, recipe, progress=progress)
-    if isinstance(release, Anatomized):
+    if isinstance(release, Anatomized | ViewsRelease):
         with stage(release.timings, "verify", progress):
             release.check()
         return release
     with stage(release.timings, "verify", progress):
         table = release.frame.to_arrow()
-        release.accept(verify_table(table, recipe, rows=release.released, original=release.original))
+        release.accept(
+            verify_table(
+                table, recipe, rows=release.released, original=release.original, subjects=release.people
+            )
+        )
     return release
 
 
@@ -136,7 +173,9 @@ def encode(
     return encode_columns(table_of(data, recipe), recipe)
 
 
-def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> Release | Anatomized:
+def prepare(
+    data: Any, recipe: Recipe, *, progress: Progress | None = None
+) -> Release | Anatomized | ViewsRelease:
     """Make a release that nobody has verified yet: verify it before it leaves the house.
 
     `data` is a frame, or None for the file that the recipe names.
@@ -148,21 +187,44 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
         table = table_of(data, recipe)
         if recipe.method.name != "anatomy":  # which promises no k
             check_feasible(table.height, recipe.privacy.k)
+    kind = frames.kind_of(data)
     if recipe.method.name == "anatomy":
-        kind = frames.kind_of(data)
         return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
+    if recipe.output.views != "whole":
+        views = make_views(table, recipe, finish=_finished, kind=kind, timings=timings, progress=progress)
+        for number, view in enumerate(views.views, 1):
+            _warn_unprotected(view, f"View {number}: ")
+        return views
     with stage(timings, "encode", progress):
         encoded = encode_columns(table, recipe)
-    method, reason = choose(recipe.method.name, table.height)
+    method, _ = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
         found = local.run(encoded, recipe, method, tick)
+    release = _finished(table, encoded, found, recipe, kind=kind, timings=timings, progress=progress)
+    _warn_unprotected(release)
+    return release
+
+
+def _finished(
+    table: pl.DataFrame,
+    encoded: Encoded,
+    found: ClusterResult,
+    recipe: Recipe,
+    *,
+    kind: str,
+    timings: dict[str, float],
+    progress: Progress | None,
+) -> Release:
+    """Publish and measure what a method found."""
+    method, reason = choose(recipe.method.name, table.height)
     with stage(timings, "recode", progress):
         published = published_as(encoded, found, recipe)
-        frame = _released_frame(table, encoded, published, recipe)
+        frame, people = _released_frame(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
         # Boxes of single rows make no classes: what is said about the rows then is said by group.
         shown = published if found.ring is None else publish(encoded, found.labels, recipe)
-        release = Release(
+        smallest, goals = _achieved(encoded, published, recipe)
+        return Release(
             frame=frame,
             recipe=recipe,
             method=method.name,
@@ -171,26 +233,59 @@ def prepare(data: Any, recipe: Recipe, *, progress: Progress | None = None) -> R
             released=frame.height,
             suppressed=table.height - frame.height,
             classes=published.classes.height,
-            k=found.ring or int(np.bincount(published.labels[published.labels >= 0]).min()),
+            k=found.ring or smallest,
             loss=published_loss(encoded, found, published, recipe),
             loss_tight=_tight_loss(encoded, found, published, recipe),
             profile=profile(
                 table, encoded, shown.labels, shown.classes, _costs(encoded, shown, recipe), recipe
             ),
             timings=timings,
-            kind=frames.kind_of(data),
+            kind=kind,
             remarks=found.remarks,
             original=None if found.ring is None else _original(table, recipe),
+            further_goals=goals,
+            people=people,
         )
-    _warn_unprotected(release)
-    return release
 
 
 def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Published:
     """Publish what a method found: classes, whole columns at one level, or a box for each row."""
     if found.ring is not None:
         return publish_ring(encoded, found.labels, recipe, found.ring)
-    return publish(encoded, found.labels, recipe, found.levels)
+    published = publish(encoded, found.labels, recipe, found.levels)
+    goals = GoalSet.of(encoded, recipe)
+    # Classes that are published alike are one. That never harms a goal but where they share people.
+    while goals is not None and goals.counts_people and not goals.judge(published.labels).good.all():
+        mended = repair(encoded, published.labels, goals, may_suppress=0)
+        published = publish(encoded, mended.labels, recipe, found.levels)
+    return published
+
+
+def _achieved(encoded: Encoded, published: Published, recipe: Recipe) -> tuple[int, tuple[Goal, ...]]:
+    """Return the size of the smallest class, in people, and what is achieved of every further goal."""
+    goals = GoalSet.of(encoded, recipe) if published.classes.height else None
+    if goals is None or recipe.method.name in WITHOUT_CLASSES:
+        return int(np.bincount(published.labels[published.labels >= 0]).min()), ()
+    judgement = goals.judge(published.labels)
+    return judgement.people, tuple(
+        Goal(
+            type=asked.type,
+            column=asked.column,
+            asked=asked.asked,
+            achieved=_number(achieved, asked),
+            holds=holds,
+            variant=getattr(asked, "variant", getattr(asked, "distance", None)),
+            counts="people" if goals.counts_people else "rows",
+        )
+        for asked, achieved, holds in zip(goals.asked, judgement.achieved, judgement.holds, strict=True)
+    )
+
+
+def _number(achieved: float, asked: AskedGoal) -> int | float | None:
+    """Return what JSON can hold: whole numbers where values are counted, nothing for infinity."""
+    if not np.isfinite(achieved):
+        return None
+    return int(achieved) if isinstance(asked, LDiversity) and asked.variant in COUNTED else achieved
 
 
 def published_loss(encoded: Encoded, found: ClusterResult, published: Published, recipe: Recipe) -> Loss:
@@ -233,10 +328,11 @@ def table_of(data: Any, recipe: Recipe) -> pl.DataFrame:
 
 def _released_frame(
     table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, pa.Array | None]:
     """Put the published columns together, in canonical order: sorted by what is published.
 
-    Columns are built from the recipe alone, so nothing that has no role can slip through.
+    Columns are built from the recipe alone, so nothing that has no role can slip through. Returns the
+    person of each row too, where a subject column tells: for the verifier, never to be written.
     """
     inside = published.labels >= 0
     order = encoded.order[published.partner[inside]]
@@ -245,24 +341,26 @@ def _released_frame(
     # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
     keys = {"class": pl.Series(published.labels[inside])}
     keys |= {str(at): frames.series(table, name).gather(order) for at, name in enumerate(others)}
-    rows = pl.DataFrame(keys).sort(list(keys), nulls_last=True)
+    people = {} if encoded.person is None else {"person": pl.Series(encoded.person[inside])}
+    rows = pl.DataFrame({**keys, **people}).sort(list(keys), nulls_last=True)
     columns = {name: rows[str(at)] for at, name in enumerate(others)}
     for name in published.classes.columns:
         columns[name] = frames.series(published.classes, name).gather(rows["class"])
     written = [made for name in table.columns for made in published.names.get(name, [name])]
-    return pl.DataFrame({name: columns[name] for name in written if name in columns})
+    frame = pl.DataFrame({name: columns[name] for name in written if name in columns})
+    return frame, rows["person"].to_arrow() if people else None
 
 
-def _warn_unprotected(release: Release) -> None:
+def _warn_unprotected(release: Release, where: str = "") -> None:
     """Warn of what the guarantee does not cover."""
-    kind = "classes" if release.original is None else "groups"
+    kind, one = ("classes", "class") if release.original is None else ("groups", "group")
     for column in release.profile.sensitive:
         if column.alike:
             number = sum(count for _, count in release.profile.class_sizes)
             warnings.warn(
-                f"{column.alike} of {number} {kind} share one value of `{column.name}`: whoever knows that "
-                f"a person is in such a {kind[:-1]} knows that value. k-anonymity does not protect against "
-                "this.",
+                f"{where}{column.alike} of {number} {kind} share one value of `{column.name}`: whoever knows "
+                f"that a person is in such a {one} knows that value. k-anonymity does not protect "
+                "against this.",
                 SensitiveUnprotectedWarning,
                 stacklevel=3,
             )
@@ -273,26 +371,3 @@ def _warn_unprotected(release: Release) -> None:
             GroupShiftWarning,
             stacklevel=3,
         )
-
-
-def _recipe_from_arguments(
-    quasi: Iterable[str],
-    sensitive: Iterable[str],
-    identifiers: Iterable[str],
-    keep: Iterable[str],
-    drop: Iterable[str],
-    k: int | None,
-    hierarchies: Mapping[str, Any] | None,
-    method: str,
-    seed: int | None,
-    options: Mapping[str, Any] | None,
-) -> Recipe:
-    if k is None:
-        raise RecipeError("recipe.invalid", "k is missing.", "say how many rows a class needs: k=5")
-    changes = {
-        "columns": {name: {"hierarchy": given} for name, given in (hierarchies or {}).items()},
-        "method": {"name": method, "seed": seed, "options": dict(options or {})},
-    }
-    return Recipe.from_roles(
-        quasi=quasi, sensitive=sensitive, identifiers=identifiers, keep=keep, drop=drop, k=k, changes=changes
-    )

@@ -39,6 +39,7 @@ CODES: dict[str, str] = {
     "infeasible.rows": "The table has fewer rows than k.",
     "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
     "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
+    "composition.refused": "The tables published together give away more than the goals allow.",
     "promise.broken": "What was written does not keep a promise; it was deleted.",
 }
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
 from importlib.metadata import version
-from math import floor, log10
+from math import floor, isclose, log10
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ class Release:
     classes : int
         Published classes: groups of rows with the same quasi values.
     k : int
-        Size of the smallest class.
+        Size of the smallest class; people, where a subject column tells them apart.
     loss, loss_tight : Loss
         Of what was published, and of the classes' own values.
     profile : Profile
@@ -71,6 +71,10 @@ class Release:
         What the method has to say about its run: numbers, no values.
     original : pyarrow.Table or None
         The raw columns, where a release can be verified only beside them.
+    further_goals : tuple of Goal
+        Every goal besides k, asked and achieved.
+    people : pyarrow.Array or None
+        The person of each row, where a subject column tells. For the verifier; never written.
     """
 
     frame: pl.DataFrame
@@ -89,6 +93,8 @@ class Release:
     kind: str = "polars"
     remarks: tuple[str, ...] = ()
     original: pa.Table | None = None
+    further_goals: tuple[Goal, ...] = ()
+    people: pa.Array | None = None
 
     @property
     def has_report(self) -> bool:
@@ -99,7 +105,9 @@ class Release:
     def goals(self) -> tuple[Goal, ...]:
         """Every goal, asked and achieved."""
         asked = self.recipe.privacy.k
-        return (Goal("k-anonymity", None, asked=asked, achieved=self.k, holds=self.k >= asked),)
+        counts = "rows" if self.people is None else "people"
+        k = Goal("k-anonymity", None, asked=asked, achieved=self.k, holds=self.k >= asked, counts=counts)
+        return (k, *self.further_goals)
 
     @property
     def table(self) -> Any:
@@ -131,8 +139,7 @@ class Release:
             with stage(self.timings, "write", progress):
                 self._write_frame(made[0])
             with stage(self.timings, "verify", progress):
-                asked, rows = self.recipe, self.released
-                self.accept(verify(made[0], asked, rows=rows, manifest=False, original=self.original))
+                self.accept(self.verified(made[0]))
             digest = sha256(made[0])
             manifest = json.dumps(self.manifest(digest), indent=2, ensure_ascii=False)
             write_text(manifest + "\n", made[1])
@@ -203,6 +210,17 @@ class Release:
             {name: typed(values) if name in others else values for name, values in columns.items()}
         )
 
+    def verified(self, path: Path) -> Verdict:
+        """Let another engine read a file that this release was written to and judge it."""
+        return verify(
+            path,
+            self.recipe,
+            rows=self.released,
+            manifest=False,
+            original=self.original,
+            subjects=self.people,
+        )
+
     def accept(self, verdict: Verdict) -> None:
         """Raise unless the verifier found every promise kept and counted what was claimed."""
         broken = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
@@ -212,6 +230,9 @@ class Release:
             at_least = name == "k" and self.original is not None
             if counted < claimed or (counted > claimed and not at_least):
                 broken.append(f"{name} is {counted}, not {claimed} as claimed.")
+        for counted, claimed in zip(verdict.goals, self.goals, strict=True):
+            if not _are_alike(counted, claimed) and self.original is None:
+                broken.append(f"{claimed.type} is {counted.achieved}, not {claimed.achieved} as claimed.")
         if broken or not verdict.holds:
             raise PromiseError(
                 "promise.broken",
@@ -277,6 +298,13 @@ class Release:
             for name, fact in facts.items()
         )
         return f"<table><caption>shoal release</caption>{rows}</table>"
+
+
+def _are_alike(counted: Goal, claimed: Goal) -> bool:
+    """Tell whether two engines found the same, but for the last digits of a float."""
+    if counted.achieved is None or claimed.achieved is None:
+        return counted.achieved is claimed.achieved
+    return isclose(counted.achieved, claimed.achieved, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def typed(values: pl.Series) -> pl.Series:

@@ -299,7 +299,8 @@ def test_the_command_takes_the_name_that_both_files_share(tmp_path):
     arguments = ["verify", str(path), "--recipe", str(tmp_path / "r.toml")]
     result = CliRunner().invoke(app, [*arguments, "--json", "--junit", str(tmp_path / "j.xml")])
     assert result.exit_code == 0
-    assert set(json.loads(result.stdout)) == {"holds", "rows", "classes", "k", "goals", "problems"}
+    keys = {"holds", "rows", "classes", "k", "k_wildcard", "goals", "problems", "remarks"}
+    assert set(json.loads(result.stdout)) == keys
     assert 'name="l-diversity of ill"' in (tmp_path / "j.xml").read_text(encoding="utf-8")
     (tmp_path / "x.quasi.csv").write_text("age,sex,note,group\n1,f,x,1\n", encoding="utf-8")
     assert CliRunner().invoke(app, arguments).exit_code == 1

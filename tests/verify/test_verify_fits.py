@@ -73,7 +73,8 @@ def test_a_release_of_rings_holds(tmp_path: Path) -> None:
     (goal,) = verdict.goals
     assert (goal.type, goal.asked, goal.achieved, goal.holds) == ("k-anonymity", 2, 2, True)
     assert "4 boxes, at least 2 originals for each row and rows for each original." in str(verdict)
-    assert list(verdict.to_dict()) == ["holds", "rows", "classes", "k", "goals", "problems"]
+    keys = ["holds", "rows", "classes", "k", "k_wildcard", "goals", "problems", "remarks"]
+    assert list(verdict.to_dict()) == keys
 
 
 def test_a_shrunk_box_is_found(tmp_path: Path) -> None:

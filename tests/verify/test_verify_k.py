@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import RecipeError
+from shoal.goals import LDiversity
 from shoal.recipe import Recipe
 from shoal.verify import Goal, Problem, Verdict, verify
+from shoal.verify.goal import MEASURES
 from shoal.verify.verdict import conclude
 
 AGE_SEX = Recipe.from_roles(quasi=["age", "sex"], sensitive=["disease"], k=3)
@@ -36,7 +38,7 @@ def judge(folder: Path, cells: list[tuple[str, ...]], *, told: int | None = None
 def test_a_release_with_classes_of_exactly_k_holds(tmp_path: Path) -> None:
     verdict = judge(tmp_path, HELD)
 
-    assert verdict == Verdict(True, 7, 2, 3, (Goal("k-anonymity", None, 3, 3, True),), ())
+    assert verdict == Verdict(True, 7, 2, 3, (Goal("k-anonymity", None, 3, 3, True),), (), k_wildcard=3)
 
 
 def test_one_row_fewer_than_k_does_not_hold(tmp_path: Path) -> None:
@@ -116,15 +118,27 @@ def test_the_json_has_exactly_the_keys_of_the_contract(tmp_path: Path) -> None:
         "rows": 6,
         "classes": 2,
         "k": 2,
-        "goals": [{"type": "k-anonymity", "column": None, "asked": 3, "achieved": 2, "holds": False}],
+        "k_wildcard": 2,
+        "goals": [
+            {
+                "type": "k-anonymity",
+                "column": None,
+                "asked": 3,
+                "achieved": 2,
+                "holds": False,
+                "variant": None,
+                "counts": "rows",
+            }
+        ],
         "problems": [
             {
                 "code": "verify.k",
                 "message": "2 rows are in 1 class smaller than k = 3; the smallest class has 2 rows.",
             }
         ],
+        "remarks": [],
     }
-    assert list(found) == ["holds", "rows", "classes", "k", "goals", "problems"]
+    assert list(found) == ["holds", "rows", "classes", "k", "k_wildcard", "goals", "problems", "remarks"]
 
 
 def test_the_text_of_a_verdict_says_what_holds(tmp_path: Path) -> None:
@@ -136,13 +150,17 @@ def test_the_text_of_a_verdict_says_what_holds(tmp_path: Path) -> None:
     assert "k=3" in repr(good)
 
 
-def test_a_goal_that_cannot_be_measured_is_not_passed_over(tmp_path: Path) -> None:
-    goals = [{"type": "l-diversity", "column": "disease", "l": 2}]
-    privacy = AGE_SEX.privacy.model_copy(update={"goal": goals})
+def test_a_goal_that_cannot_be_measured_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goal = LDiversity(type="l-diversity", column="disease", l=1)
+    recipe = AGE_SEX.model_copy(update={"privacy": AGE_SEX.privacy.model_copy(update={"goal": [goal]})})
     path = write(tmp_path / "out.csv", ("age", "sex", "disease"), HELD)
+    assert verify(path, recipe).holds
 
+    monkeypatch.delitem(MEASURES, "l-diversity")
     with pytest.raises(RecipeError) as caught:
-        verify(path, AGE_SEX.model_copy(update={"privacy": privacy}))
+        verify(path, recipe)
 
     assert caught.value.code == "recipe.not_available"
 

@@ -60,8 +60,10 @@ def everything(error: BaseException | None) -> str:
 
 def test_every_code_is_provoked_here() -> None:
     of_two_files = {"verify.l", "verify.groups"}  # test_verify_anatomy looks for cells in all its verdicts
+    of_goals = {"verify.t", "verify.alpha", "verify.beta", "verify.delta", "verify.distance"}
+    # test_verify_goals does so for all kinds of goals
     of_nh = {"verify.fit", "verify.not_verifiable"}  # test_verify_fits does the same
-    assert set(CASES) | of_two_files | of_nh == set(PROBLEMS)
+    assert set(CASES) | of_two_files | of_goals | of_nh == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
 
 
@@ -152,7 +154,7 @@ def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
     ours = {name for name in imported if name.startswith("shoal") and not name.startswith("shoal.verify")}
     others = {name.split(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"shoal"}
 
-    assert ours == {"shoal.errors", "shoal.recipe"}
+    assert ours == {"shoal.errors", "shoal.recipe", "shoal.goals"}
     assert others == {"duckdb", "pyarrow"}
 
 

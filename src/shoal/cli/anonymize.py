@@ -12,6 +12,7 @@ import typer
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, OutputError, RecipeError
 
 _LATER = "Not in this version."
@@ -52,7 +53,8 @@ def anonymize(
         bool, typer.Option("--no-bound", help="Skip the lower bound of the loss.", hidden=True)
     ] = False,
     goal: Annotated[list[str] | None, typer.Option("--goal", help=_LATER, hidden=True)] = None,
-    views: Annotated[str | None, typer.Option("--views", help=_LATER, hidden=True)] = None,
+    views: Views = None,
+    views_by: ViewsBy = None,
     effort: Annotated[str | None, typer.Option("--effort", help=_LATER, hidden=True)] = None,
     also: Annotated[list[str] | None, typer.Option("--also", help=_LATER, hidden=True)] = None,
     accept_composition: Annotated[
@@ -71,7 +73,7 @@ def anonymize(
     """
     with reporting(as_json, quiet):
         _refuse_later(
-            {"--goal": goal, "--views": views, "--effort": effort, "--also": also,
+            {"--goal": goal, "--effort": effort, "--also": also,
              "--accept-composition": accept_composition, "--record": record}
         )  # fmt: skip
         columns = given_roles(quasi, sensitive, identifier, keep, drop)
@@ -81,7 +83,7 @@ def anonymize(
             "columns": {**columns, "default": default},
             "privacy": {"k": k},
             "method": {"name": method, "seed": seed},
-            "output": {"path": None if output is None else str(output)},
+            "output": {"path": None if output is None else str(output), **given_views(views, views_by)},
         }
         result = publish(_recipe(source, changes), quiet)
         if as_json:
@@ -93,13 +95,11 @@ def anonymize(
 def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
-    from shoal.table.parts import check_parts
-    from shoal.table.write import check_target, manifest_path, report_path
+    from shoal.table.write import manifest_path, report_path
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
-    check = check_parts if recipe.method.name == "anatomy" else check_target
-    check(Path(recipe.output.path))
+    _check_place(recipe)
     if any(_is_same_file(file, recipe.resolve(recipe.input.path or "")) for file in _outputs(recipe)):
         raise OutputError("output.unwritable", "The output is the input itself.", "write to another file")
     if not quiet:
@@ -113,14 +113,30 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
         "report": str(report_path(path)) if release.has_report else None,
     }
     parts = {} if len(_outputs(recipe)) == 1 else {"files": [str(file) for file in _outputs(recipe)]}
-    return {**release.to_dict(), **paths, **parts}
+    result = {**release.to_dict(), **paths, **parts}
+    return view_places(result, path) if "views" in result else result
+
+
+def _check_place(recipe: Any) -> None:
+    """Refuse an output that cannot be written, before any work is done."""
+    from shoal.table.parts import check_parts, check_views, check_whole
+
+    path = Path(recipe.output.path)
+    if recipe.method.name == "anatomy":
+        check_parts(path)
+    elif recipe.output.views != "whole":
+        check_views(path, len(recipe.views))
+    else:
+        check_whole(path)
 
 
 def _outputs(recipe: Any) -> list[Path]:
     """List the tables that are written."""
-    from shoal.table.parts import part_paths
+    from shoal.table.parts import part_paths, view_paths
 
     path = Path(recipe.output.path)
+    if recipe.output.views != "whole":
+        return view_paths(path, len(recipe.views))
     return list(part_paths(path)) if recipe.method.name == "anatomy" else [path]
 
 
@@ -142,6 +158,8 @@ def summary(result: dict[str, Any]) -> str:
     """Say in a few lines what was released and what holds."""
     if result["method"] == "anatomy":
         return anatomy_summary(result)
+    if "views" in result:
+        return views_summary(result)
     gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
     has_classes = result["loss"]["dm"] is not None
     made = f"in {result['classes']:,} classes" if has_classes else "with a box for each"

@@ -10,6 +10,7 @@ import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+from shoal.cli.views import Views, given_views
 
 
 def verify(
@@ -21,6 +22,7 @@ def verify(
     keep: Keep = None,
     drop: Drop = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
+    views: Views = None,
     original: Annotated[
         Path | None, typer.Option("--original", help="The raw table, to compare with.")
     ] = None,
@@ -30,12 +32,14 @@ def verify(
 ) -> None:
     """Check a released file: read it with another engine and compare with what was promised.
 
+    Of several views X.1.csv, X.2.csv and so on give X.csv: all are checked.
+
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
     """
     with reporting(as_json, quiet):
         from shoal.verify import verify as check
 
-        asked = _recipe(recipe, given_roles(quasi, sensitive, identifier, keep, drop), k)
+        asked = _recipe(recipe, given_roles(quasi, sensitive, identifier, keep, drop), k, views)
         verdict = check(released, asked, original=original, named_only=recipe is None)
         if junit is not None:
             _write_junit(verdict, junit)
@@ -47,10 +51,10 @@ def verify(
             raise typer.Exit(1)
 
 
-def _recipe(path: Path | None, columns: dict[str, Any], k: int | None) -> Any:
+def _recipe(path: Path | None, columns: dict[str, Any], k: int | None, views: str | None) -> Any:
     from shoal.recipe import Recipe
 
-    changes = {"columns": columns, "privacy": {"k": k}}
+    changes = {"columns": columns, "privacy": {"k": k}, "output": given_views(views)}
     if path is not None:
         return Recipe.load(path, changes=changes)
     return Recipe.from_dict({}, changes=changes)

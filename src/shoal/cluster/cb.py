@@ -46,7 +46,9 @@ class CB(Clusterer[CBOptions]):
     With `l`, a group is split only when both halves keep the share of the most frequent value of
     the label column at 1 / l or less (definition 3); a group that refuses is final, where the
     paper's loop would not end. Then rows are dealt by that value (figure 5) into groups of l, and
-    neighbours are joined until they have k rows, because groups of l < k rows would break k.
+    neighbours are joined until they have k rows, because groups of l < k rows would break k. A privacy
+    goal of that kind (variant "frequency") does the same. Other goals are kept by splitting only where
+    both halves meet them.
 
     Every class has at least k rows, because no split is made that leaves fewer; without `l` it has
     at most 2k - 1, because a group of 2k rows is always split.
@@ -70,20 +72,37 @@ class CB(Clusterer[CBOptions]):
         """Label the rows, in the order of the encoded rows."""
         n = encoded.n_rows
         check_feasible(n, self.k)
-        sensitive = np.full(n, -1, np.int32) if self.options.l is None else _sensitive(encoded)
-        _check_diversity(sensitive, self.options.l)
+        times, sensitive = self._diversity(encoded)
+        _check_diversity(sensitive, times)
         visit = draw(n, self.options.rounds, self.seed)
-        groups = self._split(encoded, sensitive, visit, progress)
+        groups = self._split(encoded, times, sensitive, visit, progress)
         labels = np.empty(n, np.int32)
         number = 0
         for rows in groups:
-            for members in _dealt(rows, sensitive, self.options.l, self.k):
+            for members in _dealt(rows, sensitive, times, self.k):
                 labels[members] = number
                 number += 1
         return ClusterResult(labels)
 
+    def _diversity(self, encoded: Encoded) -> tuple[int | None, IntArray]:
+        """Return l and the values for definition 3: those of the options, else of the first such goal."""
+        from shoal.kernels.goals import FREQUENCY
+
+        if self.options.l is not None:
+            return self.options.l, _sensitive(encoded)
+        goals, _ = self.goals_and_tally()
+        of_goals = np.flatnonzero(goals.kind == FREQUENCY)
+        if len(of_goals) == 0 or encoded.person is not None:
+            return None, np.full(encoded.n_rows, -1, np.int32)
+        return int(goals.bound[of_goals[0]]), goals.code[of_goals[0]]
+
     def _split(
-        self, encoded: Encoded, sensitive: IntArray, visit: IntArray, progress: Progress | None
+        self,
+        encoded: Encoded,
+        times: int | None,
+        sensitive: IntArray,
+        visit: IntArray,
+        progress: Progress | None,
     ) -> Iterator[IntArray]:
         """Give the rows of each group that is not split any more, ascending."""
         from shoal.kernels import cb as kernel
@@ -108,9 +127,12 @@ class CB(Clusterer[CBOptions]):
         stack[0] = 0, n
         cursor = np.array([1, 0, 0], np.int64)
         per_call = max(1, _ROWS_TIMES_ROUNDS // self.options.rounds)
-        settings = np.array([k, self.options.l or 0, per_call], np.int64)
+        settings = np.array([k, times or 0, per_call], np.int64)
+        goals, tally = self.goals_and_tally()
         while cursor[0] > 0:
-            kernel.split_groups(slots, trees, fixed.span, stack, ends, cursor, settings, sides, work)
+            kernel.split_groups(
+                slots, trees, fixed.span, stack, ends, goals, tally, cursor, settings, sides, work
+            )
             if progress is not None:
                 progress(int(cursor[2]) / n)
         return iter(np.split(slots.row, ends[: cursor[1] - 1]))

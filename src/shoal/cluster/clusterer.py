@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,14 +56,24 @@ class Clusterer(ABC, Generic[OptionsT]):
         Those of the method; its defaults when left out.
     may_suppress : int, optional
         How many rows the method may leave out; most methods leave out none.
+    goals : kernels.goals.Goals, optional
+        What every class needs besides k rows, for the rows that will be given to `fit`. Methods keep it
+        as far as they can while they build; the rest is mended afterwards.
     """
 
     options_type: ClassVar[type[Options]]
 
     def __init__(
-        self, k: int, *, seed: int = 0, options: OptionsT | None = None, may_suppress: int = 0
+        self,
+        k: int,
+        *,
+        seed: int = 0,
+        options: OptionsT | None = None,
+        may_suppress: int = 0,
+        goals: Any = None,
     ) -> None:
         self.k = k
+        self._goals = goals
         self.seed = seed
         self.options: OptionsT = options if options is not None else self.options_type()  # type: ignore[assignment]
         self.may_suppress = may_suppress
@@ -75,6 +85,13 @@ class Clusterer(ABC, Generic[OptionsT]):
     def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
         """Label the rows, in the order of the input rows."""
         return encoded.in_input_order(self.fit(encoded).labels)
+
+    def goals_and_tally(self) -> tuple[Any, Any]:
+        """Return what the kernels need to keep the goals: these, and an empty tally."""
+        from shoal.kernels import goals as kernel
+
+        goals = kernel.no_goals(self.k) if self._goals is None else self._goals
+        return goals, kernel.empty_tally(goals)
 
     def random(self) -> np.random.Generator:
         """Return the source of the method's random choices, at its start."""

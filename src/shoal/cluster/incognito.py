@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.errors import InfeasibleError
 from shoal.options import Options
 from shoal.table.columns import Encoded, TreeColumn
 from shoal.table.fixed import fixed_columns
@@ -47,7 +49,8 @@ class Incognito(Clusterer[Options]):
     ancestor of height h or less, so that uneven trees have levels too; distortion is that of uniform
     weights, times the weights of the columns, and a row left out costs all of them; ties go to the
     lexicographically smallest levels. Rows in groups of fewer than k are left out when they are no
-    more than `may_suppress` altogether.
+    more than `may_suppress` altogether. Further privacy goals are checked in the same way, because a
+    union of groups that meet them does; then nothing is left out.
 
     Every class has at least k rows, because smaller groups are left out, and levels at which too
     many would be are not admissible. The roots always are.
@@ -72,7 +75,7 @@ class Incognito(Clusterer[Options]):
     def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows; `levels` says what to publish."""
         check_feasible(encoded.n_rows, self.k)
-        search = _Search(with_trees(encoded), self.k, self.may_suppress)
+        search = _Search(with_trees(encoded), self.k, self.may_suppress, self.goals_and_tally())
         admissible = search.admissible(progress)
         levels = search.best(admissible)
         return ClusterResult(search.labels(levels), levels=levels)
@@ -103,10 +106,15 @@ def _column(column: TreeColumn, weight: int) -> _Column:
 class _Search:
     """The search through the lattices of all sets of columns."""
 
-    def __init__(self, encoded: Encoded, k: int, may_suppress: int) -> None:
+    def __init__(self, encoded: Encoded, k: int, may_suppress: int, goals_and_tally: tuple[Any, Any]) -> None:
+        self.goals, self.tally = goals_and_tally
+        # A union of groups that share people may fail a goal that both meet; then nothing can be pruned.
+        self.is_monotone = encoded.person is None or len(self.goals.kind) == 0
         unit = fixed_columns(encoded, np.arange(0)).unit
         trees = [column for column in encoded.columns if isinstance(column, TreeColumn)]
         self.columns = [_column(column, round(column.weight * unit)) for column in trees]
+        # Rows left out are not monotone under goals: a group that fails may spoil one that it joins.
+        may_suppress = 0 if self.goals.active else may_suppress
         self.k, self.may_suppress, self.n_rows = k, min(may_suppress, encoded.n_rows - 1), encoded.n_rows
         self.tuple_of_row = encoded.tuple_of_row
         heads = np.flatnonzero(np.diff(self.tuple_of_row, prepend=-1))
@@ -116,6 +124,8 @@ class _Search:
     def admissible(self, progress: Progress | None) -> Lattice:
         """Return which level vectors leave enough rows in groups of k."""
         n = len(self.columns)
+        if not self.is_monotone:
+            return self._decide(tuple(range(n)), {})
         known: dict[tuple[int, ...], Lattice] = {}
         sets = [subset for size in range(1, n + 1) for subset in combinations(range(n), size)]
         for done, subset in enumerate(sets):
@@ -130,13 +140,14 @@ class _Search:
         possible = np.ones(shape, dtype=bool)
         for axis in range(len(subset)):
             smaller = subset[:axis] + subset[axis + 1 :]
-            if smaller:
+            if smaller in known:
                 possible &= np.expand_dims(known[smaller], axis)
         counting = _Counting(self, subset)
         holds = np.zeros(shape, dtype=bool)
         vectors = np.argwhere(possible)
         for vector in map(tuple, vectors[np.argsort(vectors.sum(axis=1), kind="stable")]):
-            holds[vector] = _is_implied(holds, vector) or counting.is_admissible(vector)
+            implied = self.is_monotone and _is_implied(holds, vector)
+            holds[vector] = implied or counting.is_admissible(vector)
         return holds
 
     def best(self, admissible: Lattice) -> tuple[int, ...]:
@@ -155,7 +166,13 @@ class _Search:
             vector = tuple(vectors[at].tolist())
             found = (int(bounds[at]) + self._left_out(vector), vector)
             best = found if best is None else min(best, found)
-        assert best is not None  # the roots are always admissible
+        if best is None:  # the roots are admissible but where groups share people
+            raise InfeasibleError(
+                "infeasible.goal",
+                "No levels were found at which all goals are met: some people have several values, and too "
+                "many of them share one.",
+                "loosen the goals, or keep one row for each person",
+            )
         return best[1]
 
     def _left_out(self, vector: tuple[int, ...]) -> int:
@@ -210,7 +227,8 @@ class _Counting:
 
     def __init__(self, search: _Search, subset: tuple[int, ...]) -> None:
         self.search, self.columns = search, [search.columns[at] for at in subset]
-        self.leaf, self.sizes = _projected(search.leaf[list(subset)], search.sizes)
+        self.all_leaves = search.leaf[list(subset)]
+        self.leaf, self.sizes = _projected(self.all_leaves, search.sizes)
         self.code = np.concatenate([codes for column in self.columns for codes in column.codes])
         lengths = [len(codes) for column in self.columns for codes in column.codes]
         begins = np.cumsum([0, *lengths])[:-1]
@@ -234,7 +252,18 @@ class _Counting:
         else:
             self.keys[:] = _groups(self.columns, vector, self.leaf)
         small = kernel.rows_in_small_groups(self.keys, self.sizes, self.search.k, *self.table)
-        return bool(small <= self.search.may_suppress)
+        return bool(small <= self.search.may_suppress) and (
+            not self.search.goals.active or self._meets_goals(vector)
+        )
+
+    def _meets_goals(self, vector: tuple[int, ...]) -> bool:
+        """Tell whether every group meets the privacy goals, from the rows of all tuples."""
+        from shoal.kernels import goals as kernel
+
+        groups = _groups(self.columns, vector, self.all_leaves)[self.search.tuple_of_row]
+        rows = np.argsort(groups, kind="stable")
+        ends = np.cumsum(np.bincount(groups))
+        return bool(kernel.all_good(self.search.goals, self.search.tally, rows, ends))
 
 
 def _projected(leaf: IntArray, sizes: LongArray) -> tuple[IntArray, LongArray]:

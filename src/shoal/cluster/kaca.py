@@ -45,6 +45,9 @@ class KACA(Clusterer[KACAOptions]):
     be narrower. An `outlier` is a small class of which each row would lose more than that: it is
     left out as long as `may_suppress` allows and k rows remain.
 
+    With further privacy goals, a class that fails one is merged like a small one, with the whole of the
+    nearest class once it has k rows.
+
     Every class has at least k rows: the loop ends only then, and as long as a class has fewer, there
     is another one to merge with, because at least k rows remain.
 
@@ -75,21 +78,24 @@ class KACA(Clusterer[KACAOptions]):
         classes = kernel.Classes(
             np.zeros((n_tree, n_classes), np.int32), np.zeros(n_classes, np.int64),
             np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
-            np.zeros(n, np.int64), np.zeros(n, np.int64),
+            np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n_classes, np.bool_),
         )  # fmt: skip
         work = kernel.Work(
             np.zeros(len(fixed.trees.parent), np.int32), np.zeros(n_classes, np.int32),
             np.zeros(n_tree, np.int32),
         )  # fmt: skip
-        kernel.start(fixed.leaf, encoded.tuple_of_row, fixed.trees, classes)
+        goals, tally = self.goals_and_tally()
+        kernel.start(fixed.leaf, encoded.tuple_of_row, fixed.trees, classes, self.k, goals, tally)
         outlier = -1 if self.options.outlier is None else round(self.options.outlier * fixed.unit)
         cursor = np.array([0, n_classes, min(self.may_suppress, n - self.k)], np.int64)
         settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
         order = draw(n, self.seed)
-        while cursor[0] < n:
-            kernel.merge_small(order, fixed.trees, classes, cursor, settings, work)
-            if progress is not None:
-                progress(int(cursor[0]) / n)
+        while not classes.good[: cursor[1]].all() and cursor[1] > 1:
+            cursor[0] = 0  # a class that was good may have given a stub away that it needed
+            while cursor[0] < n:
+                kernel.merge_small(order, fixed.trees, classes, goals, tally, cursor, settings, work)
+                if progress is not None:
+                    progress(int(cursor[0]) / n)
         return ClusterResult(_numbered(classes.of_row))
 
     def _readings(self, encoded: Encoded) -> dict[str, Reading]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -50,6 +52,10 @@ class KMember(Clusterer[KMemberOptions]):
     Every class has at least k rows: a class is opened only while k rows are free, and rows left
     over only add. It has at most 2k - 1, because fewer than k rows are left over.
 
+    With further privacy goals, a class of k rows that fails one takes on more: always the row that
+    costs least of those that bring it nearer to its goals, until it meets them or no free row helps.
+    Such a class may have more than 2k - 1 rows.
+
     Examples
     --------
     >>> import polars as pl, shoal
@@ -75,7 +81,8 @@ class KMember(Clusterer[KMemberOptions]):
             raise RecipeError(
                 "recipe.option", "The class penalty needs a label column.", "name one in `label`"
             )
-        growth = _Growth(encoded, self.k, self.options, start, encoded.label if uses_label else None)
+        label = encoded.label if uses_label else None
+        growth = _Growth(encoded, self.k, self.options, start, label, self.goals_and_tally())
         growth.run(progress)
         growth.place_leftovers(priority)
         return ClusterResult(growth.labels)
@@ -97,11 +104,17 @@ class _Growth:
         options: KMemberOptions,
         start: int,
         label: npt.NDArray[np.int32] | None,
+        goals_and_tally: tuple[Any, Any],
     ) -> None:
+        from shoal.kernels import kmember as kernel
+
         n = encoded.n_rows
         self.encoded, self.k, self.n = encoded, k, n
         self.labels = np.full(n, -1, np.int32)
-        self.rows, begins = _units(encoded, label)
+        self.goals, tally = goals_and_tally
+        taken = np.zeros(n if self.goals.active else 0, np.int64)
+        self.work = kernel.Work(tally, np.zeros(len(tally.counts), np.bool_), taken, np.zeros(1, np.int64))
+        self.rows, begins = _units(encoded, _kinds(encoded, label, self.goals))
         heads = self.rows[begins]
         fixed = fixed_columns(encoded, heads)
         self.fixed = fixed
@@ -152,7 +165,7 @@ class _Growth:
             self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.cursor[2]) * (self.k + 1)))
             kernel.grow(
                 self.units, self.trees, self.box, self.old, self.scan, self.fixed.span, self.rows,
-                self.labels, self.classes, self.cursor, self.settings,
+                self.labels, self.classes, self.goals, self.work, self.cursor, self.settings,
             )  # fmt: skip
             if progress is not None:
                 # Each class is cheaper than the one before: the work left goes with the square.
@@ -173,15 +186,26 @@ class _Growth:
         )  # fmt: skip
 
 
+def _kinds(encoded: Encoded, label: npt.NDArray[np.int32] | None, goals: Any) -> npt.NDArray[np.int64]:
+    """Number the rows that a class can tell apart although their quasi values are equal."""
+    told_apart = [] if label is None else [label]
+    if goals.active:
+        told_apart += [*goals.code, *([] if encoded.person is None else [goals.person])]
+    kinds = np.zeros(encoded.n_rows, np.int64)
+    for codes in told_apart:
+        keys = kinds * (int(codes.max()) + 2) + codes + 1  # -1 is a missing value
+        kinds = np.unique(keys, return_inverse=True)[1]
+    return kinds
+
+
 def _units(
-    encoded: Encoded, label: npt.NDArray[np.int32] | None
+    encoded: Encoded, kinds: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Group the rows that the algorithm cannot tell apart.
 
     Returns the rows, unit by unit and ascending within a unit, and where each unit begins.
     """
-    tuples = encoded.tuple_of_row.astype(np.int64)
-    keys = tuples if label is None else tuples * (int(label.max()) + 1) + label
+    keys = encoded.tuple_of_row.astype(np.int64) * (int(kinds.max()) + 1) + kinds
     rows = np.argsort(keys, kind="stable")
     changes = np.flatnonzero(np.diff(keys[rows])) + 1
     return rows, np.concatenate([[0], changes])

@@ -34,7 +34,8 @@ class Mondrian(Clusterer[MondrianOptions]):
     After [lefevre2006]_. Settled here: the median is the lower of two middle values, and it is the
     only cut of a column that is tried; children of a node with fewer than k rows are put together,
     and if they have fewer than k even so they join the smallest other part; ties between columns go
-    to the first. Every class has at least k rows, because a cut that leaves fewer is not made.
+    to the first. Every class has at least k rows and meets every further privacy goal, because a cut
+    is made only when all its parts do.
 
     Examples
     --------
@@ -70,8 +71,9 @@ class Mondrian(Clusterer[MondrianOptions]):
         settings = np.array([self.k, int(self.options.mode == "relaxed"), _ROWS_PER_CALL], np.int64)
         rows, labels = np.arange(n), np.full(n, -1, np.int32)
         table = _table(encoded, fixed)
+        goals, tally = self.goals_and_tally()
         while cursor[0] > 0:
-            kernel.cut_groups(table, fixed.trees, rows, labels, stack, cursor, settings, work)
+            kernel.cut_groups(table, fixed.trees, rows, labels, stack, goals, tally, cursor, settings, work)
             if progress is not None:
                 progress(int(cursor[2]) / n)
         return ClusterResult(labels)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.cluster import evening
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.options import OKAOptions
 from shoal.table.columns import Encoded
@@ -49,6 +50,9 @@ class OKA(Clusterer[OKAOptions]):
     filling it with the nearest rows given up, less what these would have added where they came
     from. Classes are looked at in their order until `may_suppress` is used up.
 
+    With further privacy goals, a class that meets them keeps the rows without which it would not, and a
+    row given up goes first to classes that it brings nearer to theirs.
+
     Every class has at least k rows: as long as one has fewer, only such classes receive, and the
     rows given up suffice, because there are n >= k x floor(n / k) rows.
 
@@ -71,7 +75,7 @@ class OKA(Clusterer[OKAOptions]):
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         seeds, priority = draw(encoded.n_rows, self.k, self.seed)
-        passes = _Passes(encoded, len(seeds), self.options.iterations, progress)
+        passes = _Passes(encoded, len(seeds), self.options.iterations, self.goals_and_tally(), progress)
         passes.cluster(seeds)
         for _ in range(self.options.iterations - 1):
             passes.cluster(passes.nearest_rows())
@@ -91,10 +95,18 @@ def draw(n_rows: int, k: int, seed: int) -> tuple[LongArray, LongArray]:
 class _Passes:
     """The labels as they change from pass to pass, and the calls of the kernel."""
 
-    def __init__(self, encoded: Encoded, n_classes: int, iterations: int, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        encoded: Encoded,
+        n_classes: int,
+        iterations: int,
+        goals_and_tally: tuple[Any, Any],
+        progress: Progress | None,
+    ) -> None:
         self.encoded, self.n = encoded, encoded.n_rows
         self.fixed = fixed_columns(encoded, np.arange(self.n))
         self.labels = np.full(self.n, -1, np.int32)
+        self.goals, self.tally = goals_and_tally
         self.kept = np.ones(n_classes, dtype=bool)
         self.progress, self.done, self.work = progress, 0, (iterations + 0.6) * self.n
 
@@ -102,7 +114,7 @@ class _Passes:
         """Figure 1: each row, in canonical order, to the nearest class."""
         self.labels[:] = -1
         self.labels[seeds] = np.arange(len(seeds))
-        self._join(np.delete(np.arange(self.n), seeds), _NO_LIMIT)
+        self._join(np.delete(np.arange(self.n), seeds), _NO_LIMIT, prefers=False)
 
     def nearest_rows(self) -> LongArray:
         """Return each class's row nearest to its centroid."""
@@ -116,6 +128,8 @@ class _Passes:
         sizes = np.bincount(self.labels, minlength=len(self.kept))
         homes = self.labels[order]
         is_given_up = np.arange(self.n) - begins[homes] < (sizes - k)[homes]
+        if self.goals.active:
+            is_given_up = evening.given_up(self.goals, self.tally, order, self.labels, len(self.kept), k)
         given_up, home = order[is_given_up], homes[is_given_up]
         self.labels[given_up] = -1
         by_row = np.argsort(given_up)
@@ -170,8 +184,11 @@ class _Passes:
         )
         return found
 
-    def _join(self, rows: LongArray, limit: int) -> int:
-        """Let rows join classes that have fewer than `limit`; return how many could."""
+    def _join(self, rows: LongArray, limit: int, *, prefers: bool = True) -> int:
+        """Let rows join classes that have fewer than `limit`; return how many could.
+
+        With `prefers`, rows go first to classes that they bring nearer to the privacy goals.
+        """
         from shoal.kernels import oka as kernel
 
         fixed = self.fixed
@@ -181,10 +198,11 @@ class _Passes:
         distances = kernel.distances_of(is_open, len(fixed.span) + len(fixed.leaf), len(fixed.trees.parent))
         cursor = np.array([0, len(is_open)], np.int64)
         settings = np.array([limit, max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))], np.int64)
+        wants = evening.wants_of(self.goals, self.labels, len(self.kept), prefers=prefers)
         while cursor[0] < len(rows) and cursor[1] > 0:
             kernel.join_nearest(
                 rows, fixed.position, fixed.leaf, centroids, distances, fixed.trees, fixed.span, self.labels,
-                cursor, settings,
+                self.goals, wants, cursor, settings,
             )  # fmt: skip
             if self.progress is not None:
                 self.progress(min(1.0, (self.done + int(cursor[0])) / self.work))

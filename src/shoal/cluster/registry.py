@@ -38,9 +38,11 @@ class MethodInfo:
         """The schema of the method's options."""
         return self.clusterer.options_type
 
-    def make(self, k: int, seed: int, options: Options, may_suppress: int = 0) -> Clusterer[Any]:
+    def make(
+        self, k: int, seed: int, options: Options, may_suppress: int = 0, goals: Any = None
+    ) -> Clusterer[Any]:
         """Make a clusterer."""
-        return self.clusterer(k, seed=seed, options=options, may_suppress=may_suppress)
+        return self.clusterer(k, seed=seed, options=options, may_suppress=may_suppress, goals=goals)
 
 
 _ALL = [

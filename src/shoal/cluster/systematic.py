@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from shoal.cluster import evening
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.options import SystematicOptions
 from shoal.table.columns import Encoded
@@ -40,6 +43,9 @@ class Systematic(Clusterer[SystematicOptions]):
     rows join for the first time; all classes give up rows before any of these joins again, in the
     order of the classes and, within one, in the order in which it had got them.
 
+    With further privacy goals, a class that meets them keeps the rows without which it would not, and a
+    row given up goes first to classes that it brings nearer to theirs.
+
     Every class has at least k rows: as long as one has fewer, only such classes receive, and the
     rows given up suffice, because there are n >= k x floor(n / k) rows.
 
@@ -67,9 +73,12 @@ class Systematic(Clusterer[SystematicOptions]):
         seeds = draw(n, self.k, self.seed, self.options)
         labels = np.full(n, -1, np.int32)
         labels[seeds] = np.arange(len(seeds))
-        joining = _Joining(fixed_columns(encoded, np.arange(n)), labels, len(seeds), progress)
-        joining.run(np.delete(np.arange(n), seeds), _NO_LIMIT)
+        goals, tally = self.goals_and_tally()
+        joining = _Joining(fixed_columns(encoded, np.arange(n)), labels, len(seeds), goals, progress)
+        joining.run(np.delete(np.arange(n), seeds), _NO_LIMIT, prefers=False)
         given_up = _last_added(labels, seeds, self.k)
+        if goals.active:
+            given_up = _spared(labels, seeds, self.k, goals, tally)
         labels[given_up] = -1
         placed = joining.run(given_up, self.k)
         joining.run(given_up[placed:], _NO_LIMIT)
@@ -93,17 +102,30 @@ def _last_added(labels: IntArray, seeds: LongArray, k: int) -> LongArray:
     return rows[place >= k - 1]
 
 
+def _spared(labels: IntArray, seeds: LongArray, k: int, goals: Any, tally: Any) -> LongArray:
+    """List the same, but for rows without which a class would no longer meet its goals."""
+    latest = np.arange(len(labels), 0, -1)
+    latest[seeds] = len(labels) + 1  # a class got its seed first and gives it up last
+    rows = np.lexsort((latest, labels))
+    rows = rows[evening.given_up(goals, tally, rows, labels, len(seeds), k)]
+    return rows[np.lexsort((rows, labels[rows]))]
+
+
 class _Joining:
     """Rows that join classes, and the calls of the kernel."""
 
     def __init__(
-        self, fixed: FixedColumns, labels: IntArray, n_classes: int, progress: Progress | None
+        self, fixed: FixedColumns, labels: IntArray, n_classes: int, goals: Any, progress: Progress | None
     ) -> None:
         self.fixed, self.labels, self.n_classes, self.progress = fixed, labels, n_classes, progress
+        self.goals = goals
         self.done = 0
 
-    def run(self, rows: LongArray, limit: int) -> int:
-        """Let rows join classes that have fewer than `limit`; return how many could."""
+    def run(self, rows: LongArray, limit: int, *, prefers: bool = True) -> int:
+        """Let rows join classes that have fewer than `limit`; return how many could.
+
+        With `prefers`, rows go first to classes that they bring nearer to the privacy goals.
+        """
         from shoal.kernels import systematic as kernel
         from shoal.kernels.classes import Classes, box_rows, empty_classes
 
@@ -117,10 +139,11 @@ class _Joining:
         cursor = np.array([0, len(is_open)], np.int64)
         per_call = max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))
         settings = np.array([limit, per_call], np.int64)
+        wants = evening.wants_of(self.goals, self.labels, self.n_classes, prefers=prefers)
         while cursor[0] < len(rows) and cursor[1] > 0:
             kernel.join_cheapest(
                 rows, fixed.position, fixed.leaf, classes, offers, fixed.trees, fixed.span, self.labels,
-                cursor, settings,
+                self.goals, wants, cursor, settings,
             )  # fmt: skip
             if self.progress is not None:
                 # Rows may join twice: the first time is most of the work.

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.cluster.clusterer import ClusterResult, Progress
+from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress
 from shoal.cluster.registry import MethodInfo
 from shoal.errors import InfeasibleError
+from shoal.privacy.feasible import rows_to_leave_out
+from shoal.privacy.goalset import GoalSet
+from shoal.privacy.repair import Mended, repair
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded
 
@@ -16,22 +23,79 @@ from shoal.table.columns import Encoded
 def run(
     encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Progress | None = None
 ) -> ClusterResult:
-    """Label all rows; rows that must be left out get -1, within `max_suppressed`."""
+    """Label all rows so that every class meets every goal; rows left out get -1, within `max_suppressed`."""
     options = method.options.model_validate(recipe.method.options)
-    left_out = np.zeros(encoded.n_rows, dtype=bool)
-    if recipe.privacy.missing == "suppress":
-        left_out = encoded.missing_rows()
     allowed = recipe.privacy.may_suppress(encoded.n_rows)
-    n_left_out = int(left_out.sum())
-    if n_left_out > allowed:
-        raise _too_many_missing(n_left_out, encoded.n_rows, recipe.privacy.max_suppressed)
-    clusterer = method.make(recipe.privacy.k, recipe.method.seed, options, allowed - n_left_out)
-    if not left_out.any():
-        return clusterer.fit(encoded, progress)
-    found = clusterer.fit(encoded.take(~left_out), progress)
+    inside = _with_values(encoded, recipe, allowed)
+    part = encoded if inside.all() else encoded.take(inside)
+    goals = GoalSet.of(part, recipe) if method.has_classes else None
+    if goals is not None:
+        random = np.random.Generator(np.random.PCG64(recipe.method.seed))
+        frequent = rows_to_leave_out(goals, allowed - int((~inside).sum()), random)
+        if frequent.any():
+            inside[np.flatnonzero(inside)[frequent]] = False
+            part = encoded.take(inside)
+            goals = GoalSet.of(part, recipe)
+    may_suppress = allowed - int((~inside).sum())
+    make = partial(method.make, recipe.privacy.k, recipe.method.seed, options)
+    found = (
+        make(may_suppress).fit(part, progress)
+        if goals is None
+        else _meeting(goals, part, make, may_suppress, progress)
+    )
+    if inside.all():
+        return found
     labels = np.full(encoded.n_rows, -1, np.int32)
-    labels[~left_out] = found.labels
+    labels[inside] = found.labels
     return replace(found, labels=labels)
+
+
+def _meeting(
+    goals: GoalSet,
+    part: Encoded,
+    make: Callable[..., Clusterer[Any]],
+    may_suppress: int,
+    progress: Progress | None,
+) -> ClusterResult:
+    """Cluster so that every class meets every goal, in two ways, and take the one that loses less.
+
+    *Building*: the method keeps the goals as far as it can. *Mending*: it minds k rows alone. Either way
+    the classes that fail in the end are repaired.
+    """
+    ways: dict[str, tuple[ClusterResult, Mended]] = {}
+    for name, asked in (("building", goals.kernel), ("mending", None)):
+        tick = None if progress is None else _half(progress, len(ways))
+        found = make(may_suppress, asked).fit(part, tick)
+        if not goals.could_hold(found.labels >= 0):
+            # The rows that the method left out are needed: without them no partition meets the goals.
+            found = make(0, asked).fit(part, tick)
+        if found.levels is not None:
+            return found  # whole columns are published at one level, which no repair may change
+        left = may_suppress - int((found.labels < 0).sum())
+        ways[name] = found, repair(part, found.labels, goals, left)
+    losses = {name: mended.loss for name, (_, mended) in ways.items()}
+    name = min(losses, key=losses.__getitem__)
+    found, mended = ways[name]
+    remark = f"goals kept by {name}: Total IL by " + ", ".join(
+        f"{n} {loss:.6g}" for n, loss in losses.items()
+    )
+    return replace(found, labels=mended.labels, remarks=(*found.remarks, remark, *mended.remarks))
+
+
+def _half(progress: Progress, done: int) -> Progress:
+    """Let one of two runs fill its half of the bar."""
+    return lambda share: progress((done + share) / 2)
+
+
+def _with_values(encoded: Encoded, recipe: Recipe, allowed: int) -> npt.NDArray[np.bool_]:
+    """Mark the rows that can be released: where missing quasi values are left out, those that have all."""
+    if recipe.privacy.missing != "suppress":
+        return np.ones(encoded.n_rows, dtype=bool)
+    missing = encoded.missing_rows()
+    if int(missing.sum()) > allowed:
+        raise _too_many_missing(int(missing.sum()), encoded.n_rows, recipe.privacy.max_suppressed)
+    inside: npt.NDArray[np.bool_] = ~missing
+    return inside
 
 
 def _too_many_missing(left_out: int, rows: int, share: float) -> InfeasibleError:

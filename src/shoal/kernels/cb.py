@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.trees import heights_over, lifted, n_nodes
 
 
@@ -289,6 +290,19 @@ def is_diverse(slots, begin, end, which, times, work):
 
 
 @njit(cache=True)
+def is_good_side(slots, begin, end, which, goals, tally, work):
+    """Tell whether one side meets every goal. `tally` is empty before and after."""
+    for slot in range(begin, end):
+        if work.best[slot] == which:
+            add(goals, tally, slots.row[slot])
+    good = is_good(goals, tally)
+    for slot in range(begin, end):
+        if work.best[slot] == which:
+            remove(goals, tally, slots.row[slot])
+    return good
+
+
+@njit(cache=True)
 def move(values, begin, end, moved, buffer):
     """Bring the values of a group to their new slots. Writes `values`."""
     buffer[begin:end] = values[begin:end]
@@ -337,12 +351,12 @@ def part_visit(visit, begin, middle, end, work):
 
 
 @njit(cache=True)
-def split_groups(slots, trees, span, stack, ends, cursor, settings, sides, work):
+def split_groups(slots, trees, span, stack, ends, goals, tally, cursor, settings, sides, work):
     """Split the groups that wait, for about as many rows as one call may look at.
 
     stack: (n / k + 2, 2) begin and end of each group. ends: (n / k + 1) where each class ends.
     cursor: [groups waiting, classes made, rows settled]. settings: [k, l or 0, rows in this call].
-    Writes everything but `trees`, `span` and `settings`.
+    Writes everything but `trees`, `span`, `goals` and `settings`.
     """
     k, times, budget = settings[0], settings[1], settings[2]
     while cursor[0] > 0 and budget > 0:
@@ -355,6 +369,9 @@ def split_groups(slots, trees, span, stack, ends, cursor, settings, sides, work)
         if splits and times > 0:
             splits = is_diverse(slots, begin, end, 0, times, work)
             splits = splits and is_diverse(slots, begin, end, 1, times, work)
+        if splits and goals.active:
+            splits = is_good_side(slots, begin, end, 0, goals, tally, work)
+            splits = splits and is_good_side(slots, begin, end, 1, goals, tally, work)
         if not splits:
             ends[cursor[1]] = end
             cursor[1] += 1

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.trees import n_nodes
 
 
@@ -27,6 +28,7 @@ class Classes(NamedTuple):
     head: np.ndarray  # int64 (n_classes): the first row
     next: np.ndarray  # int64 (n): the next row of the same class, -1 for none
     of_row: np.ndarray  # int64 (n): the class of each row, -1 once it is suppressed
+    good: np.ndarray  # bool (n_classes): has k rows and meets every goal
 
 
 class Work(NamedTuple):
@@ -87,7 +89,24 @@ def set_tuple(classes, c, node, trees):
 
 
 @njit(cache=True)
-def start(leaf, tuples, trees, classes):
+def judge(classes, c, k, goals, tally):
+    """Note whether a class is good. Writes `classes`; `tally` is empty before and after."""
+    classes.good[c] = classes.size[c] >= k
+    if not goals.active:
+        return
+    row = classes.head[c]
+    while row >= 0:
+        add(goals, tally, row)
+        row = classes.next[row]
+    classes.good[c] &= is_good(goals, tally)
+    row = classes.head[c]
+    while row >= 0:
+        remove(goals, tally, row)
+        row = classes.next[row]
+
+
+@njit(cache=True)
+def start(leaf, tuples, trees, classes, k, goals, tally):
     """Make a class of each set of equal rows, which stand together. Writes `classes`."""
     n = tuples.shape[0]
     node = np.zeros(leaf.shape[0], np.int32)
@@ -101,6 +120,8 @@ def start(leaf, tuples, trees, classes):
             for col in range(leaf.shape[0]):
                 node[col] = trees.leaf_node[trees.leaf_at[col] + leaf[col, row]]
             set_tuple(classes, c, node, trees)
+    for c in range(tuples[n - 1] + 1):
+        judge(classes, c, k, goals, tally)
 
 
 @njit(cache=True)
@@ -117,8 +138,8 @@ def join_tuples(classes, n_classes, small, trees, work):
 
 @njit(cache=True)
 def taken(n1, size, k):
-    """Return how many rows of another class a small one of n1 rows merges with: all, or a stub."""
-    return k - n1 if n1 + size >= 2 * k else size
+    """Return how many rows of another class one of n1 rows merges with: all, or a stub if it is small."""
+    return k - n1 if n1 < k and n1 + size >= 2 * k else size
 
 
 @njit(cache=True)
@@ -183,7 +204,7 @@ def take_stub(classes, c, n_rows):
 
 
 @njit(cache=True)
-def remove(classes, n_classes, c):
+def vanish(classes, n_classes, c):
     """Put the last class in the place of one that has vanished; return how many there are."""
     last = n_classes - 1
     if c != last:
@@ -191,6 +212,7 @@ def remove(classes, n_classes, c):
             classes.node[col, c] = classes.node[col, last]
         classes.cost[c], classes.key[c] = classes.cost[last], classes.key[last]
         classes.size[c], classes.head[c] = classes.size[last], classes.head[last]
+        classes.good[c] = classes.good[last]
         claim(classes, c)
     return last
 
@@ -210,7 +232,7 @@ def class_like(classes, n_classes, c):
 
 
 @njit(cache=True)
-def merge(classes, n_classes, small, other, k, trees, work):
+def merge(classes, n_classes, small, other, k, trees, goals, tally, work):
     """Merge a small class with another, or with its stub; return how many classes there are."""
     for col in range(classes.node.shape[0]):
         one, two = classes.node[col, small], classes.node[col, other]
@@ -229,11 +251,17 @@ def merge(classes, n_classes, small, other, k, trees, work):
         classes.head[like] = merged_lists(classes.next, classes.head[like], classes.head[small])
         classes.size[like] += classes.size[small]
         claim(classes, like)
+        judge(classes, like, k, goals, tally)
+        if not is_whole and like != other:
+            judge(classes, other, k, goals, tally)
         gone, second = max(small, other), min(small, other)
-        n_classes = remove(classes, n_classes, gone if is_whole else small)
-        return remove(classes, n_classes, second) if is_whole else n_classes
+        n_classes = vanish(classes, n_classes, gone if is_whole else small)
+        return vanish(classes, n_classes, second) if is_whole else n_classes
     claim(classes, small)
-    return remove(classes, n_classes, other) if is_whole else n_classes
+    judge(classes, small, k, goals, tally)
+    if not is_whole:
+        judge(classes, other, k, goals, tally)
+    return vanish(classes, n_classes, other) if is_whole else n_classes
 
 
 @njit(cache=True)
@@ -243,23 +271,23 @@ def suppress(classes, n_classes, c):
     while row >= 0:
         classes.of_row[row] = -1
         row = classes.next[row]
-    return remove(classes, n_classes, c)
+    return vanish(classes, n_classes, c)
 
 
 @njit(cache=True)
-def merge_small(order, trees, classes, cursor, settings, work):
-    """Merge small classes, the one with the earliest row in `order` first, for a while.
+def merge_small(order, trees, classes, goals, tally, cursor, settings, work):
+    """Merge classes that are not good, the one with the earliest row in `order` first, for a while.
 
     cursor: [rows of `order` done, classes, rows that may still be suppressed]. settings: [k, cost a
     row above which a class is an outlier or -1, classes looked at in this call]. Writes everything
-    but `order`, `trees` and `settings`.
+    but `order`, `trees`, `goals` and `settings`.
     """
     k, outlier, budget = settings[0], settings[1], settings[2]
     n = order.shape[0]
     while cursor[0] < n and budget > 0:
         small = classes.of_row[order[cursor[0]]]
-        if small < 0 or classes.size[small] >= k:
-            cursor[0] += 1  # such a row never comes back to a small class
+        if small < 0 or classes.good[small] or cursor[1] == 1:
+            cursor[0] += 1
             continue
         budget -= cursor[1]
         other, far = closest_class(classes, cursor[1], small, k, trees, work)
@@ -268,4 +296,4 @@ def merge_small(order, trees, classes, cursor, settings, work):
             cursor[2] -= size
             cursor[1] = suppress(classes, cursor[1], small)
         else:
-            cursor[1] = merge(classes, cursor[1], small, other, k, trees, work)
+            cursor[1] = merge(classes, cursor[1], small, other, k, trees, goals, tally, work)

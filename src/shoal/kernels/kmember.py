@@ -10,12 +10,13 @@ a time, blocks can be scanned by any number of threads, and the labels stay the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
 from shoal.kernels.classes import width
+from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove_rows
 from shoal.kernels.trees import lifted
 
 COMPACT_AT = 16  # compact once a sixteenth of the units are used up
@@ -41,6 +42,15 @@ class Box(NamedTuple):
     node: np.ndarray  # int32 (n_tree)
     reach: np.ndarray  # int32 (leaves): what the column costs once a leaf has joined the class
     change: np.ndarray  # int32 (leaves): how `reach` differs from what `cost` was made with
+
+
+class Work(NamedTuple):
+    """The class that is being grown as its goals see it."""
+
+    tally: Any  # kernels.goals.Tally
+    helpful: np.ndarray  # bool (V): values that the class needs
+    taken: np.ndarray  # int64 (n): its rows; empty where no goals are asked for
+    n_taken: np.ndarray  # int64 (1)
 
 
 class Scan(NamedTuple):
@@ -233,6 +243,21 @@ def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
 
 
 @njit(cache=True)
+def cheapest_helping(units, rows, scan, goals, work):
+    """Return the cheapest unit whose next row brings the class nearer to its goals, -1 for none."""
+    least, best = np.int32(DEAD), -1
+    for unit in range(scan.cost.shape[0]):
+        cost = scan.cost[unit]
+        if cost > least or cost >= DEAD:
+            continue
+        row = rows[units.head[unit]]
+        earlier = cost < least or row < rows[units.head[best]]
+        if earlier and helps(goals, work.tally, work.helpful, row):
+            least, best = cost, unit
+    return best
+
+
+@njit(cache=True)
 def take(units, rows, unit, scan, labels, number):
     """Give the unit's first free row to class `number`; return 1 if that was its last, else 0."""
     labels[rows[units.head[unit]]] = number
@@ -317,11 +342,22 @@ def front(scan, n_units):
 
 
 @njit(cache=True)
-def grow_class(units, scan, trees, box, old, span, changed, rows, labels, number, k, counts, penalty):
+def note_row(goals, work, row):
+    """Count a row that the class takes, where goals are asked for. Writes `work`."""
+    if goals.active:
+        add(goals, work.tally, row)
+        work.taken[work.n_taken[0]] = row
+        work.n_taken[0] += 1
+
+
+@njit(cache=True)
+def grow_class(
+    units, scan, trees, box, old, span, changed, rows, labels, number, k, counts, penalty, goals, work
+):
     """Grow one class from the unit that the caller has already put into the box and taken.
 
     Returns the last unit taken (-1 if none) and how many units were used up. Writes everything
-    but `trees`, `span` and `rows`.
+    but `trees`, `span`, `rows` and `goals`.
     """
     unit, spent = -1, 0
     for size in range(1, k):
@@ -332,11 +368,31 @@ def grow_class(units, scan, trees, box, old, span, changed, rows, labels, number
             unit = cheapest_unit(units, rows, scan)
         old.low[:], old.high[:] = box.low, box.high
         grew = widen(units, trees, box, unit, changed)
+        note_row(goals, work, rows[units.head[unit]])
         spent += take(units, rows, unit, scan, labels, number)
-        if grew and size < k - 1:
+        if grew and (size < k - 1 or goals.active):
             # `not grew` is False here; the literal would make Numba compile the scan twice.
             scan_all(units, trees, box, old, span, changed, not grew, scan)
     return unit, spent
+
+
+@njit(cache=True)
+def help_class(units, scan, trees, box, old, span, changed, rows, labels, number, goals, work):
+    """Add the cheapest row that helps until the class is good or no row does; as `grow_class`."""
+    last, spent = -1, 0
+    while not is_good(goals, work.tally):
+        mark_all_helpful(goals, work.tally, work.helpful)
+        unit = cheapest_helping(units, rows, scan, goals, work)
+        if unit < 0:
+            break
+        old.low[:], old.high[:] = box.low, box.high
+        grew = widen(units, trees, box, unit, changed)
+        note_row(goals, work, rows[units.head[unit]])
+        spent += take(units, rows, unit, scan, labels, number)
+        last = unit
+        if grew:
+            scan_all(units, trees, box, old, span, changed, not grew, scan)
+    return last, spent
 
 
 @njit(cache=True)
@@ -350,13 +406,13 @@ def record_class(classes, number, size, trees, box, span):
 
 
 @njit(cache=True)
-def grow(units, trees, box, old, scan, span, rows, labels, classes, cursor, settings):
+def grow(units, trees, box, old, scan, span, rows, labels, classes, goals, work, cursor, settings):
     """Grow the next classes, as many as `settings` allows for one call.
 
     cursor: [classes grown, free rows, units, unit that must open the next class or -1, units used up].
     settings: [k, classes in this call, anchor at the first row (0/1), penalty, number of labels].
     The box holds the row from which "furthest" is measured. Writes everything but `trees`,
-    `span`, `rows` and `settings`.
+    `span`, `rows`, `goals` and `settings`.
     """
     k, penalty = settings[0], settings[3]
     counts = np.zeros(settings[4], np.int64)
@@ -376,16 +432,27 @@ def grow(units, trees, box, old, scan, span, rows, labels, classes, cursor, sett
         scan_all(units, trees, box, old, span, changed, afresh, view)
         counts[:] = 0
         counts[units.label[unit]] = 1
+        note_row(goals, work, rows[units.head[unit]])
         spent = take(units, rows, unit, view, labels, cursor[0])
         last, more = grow_class(
-            units, view, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty
-        )
-        record_class(classes, cursor[0], k, trees, box, span)
+            units, view, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty, goals,
+            work,
+        )  # fmt: skip
+        size, spent = k, spent + more
+        if goals.active:
+            helper, more = help_class(
+                units, view, trees, box, old, span, changed, rows, labels, cursor[0], goals, work
+            )
+            last, spent = helper if helper >= 0 else last, spent + more
+            size = work.n_taken[0]
+            remove_rows(goals, work.tally, work.taken[:size])
+            work.n_taken[0] = 0
+        record_class(classes, cursor[0], size, trees, box, span)
         if settings[2] == 0 and last >= 0:
             first_position[:], first_leaf[:] = units.position[:, last], units.leaf[:, last]
         start_box(box, trees, first_position, first_leaf)
         cursor[0] += 1
-        cursor[1] -= k
-        cursor[4] += spent + more
+        cursor[1] -= size
+        cursor[4] += spent
         if cursor[4] * COMPACT_AT > cursor[2]:
             cursor[2], cursor[4] = compact(units, cursor[2]), 0

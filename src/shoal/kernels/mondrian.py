@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.goals import are_good
 from shoal.kernels.trees import lifted
 
 
@@ -167,7 +168,34 @@ def tree_parts(leaves, missing, trees, col, group, k, work):
 
 
 @njit(cache=True)
-def find_cut(table, trees, group, k, relaxed, work):
+def bring_together(group, parts, work):
+    """List the rows of the group part by part, in order; return where parts end. Writes `work.buffer`."""
+    ends = np.cumsum(work.sizes[:parts])
+    at_part = ends - work.sizes[:parts]
+    for at in range(group.shape[0]):
+        part = work.part[at]
+        work.buffer[at_part[part]] = group[at]
+        at_part[part] += 1
+    return ends
+
+
+@njit(cache=True)
+def is_allowed(group, parts, k, goals, tally, work):
+    """Tell whether every part has k rows and meets every goal."""
+    if parts < 2 or work.sizes[:parts].min() < k:
+        return False
+    if not goals.active:
+        return True
+    begin = 0
+    for end in bring_together(group, parts, work):
+        if not are_good(goals, tally, work.buffer[begin:end]):
+            return False
+        begin = end
+    return True
+
+
+@njit(cache=True)
+def find_cut(table, trees, group, k, relaxed, goals, tally, work):
     """Try the columns, widest first, until one can be cut. Returns the number of parts, 0 for none."""
     for col in widest_first(table, trees, group):
         at = table.place[col]
@@ -175,31 +203,18 @@ def find_cut(table, trees, group, k, relaxed, work):
             parts = tree_parts(table.leaf[at], table.missing[at], trees, at, group, k, work)
         else:
             parts = range_parts(table.position[at], table.span[at], group, relaxed, work)
-        if parts >= 2 and work.sizes[:parts].min() >= k:
+        if is_allowed(group, parts, k, goals, tally, work):
             return parts
     return 0
 
 
 @njit(cache=True)
-def make_cut(group, parts, work):
-    """Bring the rows of each part together, in order. Writes `group`; returns where parts end."""
-    ends = np.cumsum(work.sizes[:parts])
-    at_part = ends - work.sizes[:parts]
-    work.buffer[: group.shape[0]] = group
-    for at in range(group.shape[0]):
-        part = work.part[at]
-        group[at_part[part]] = work.buffer[at]
-        at_part[part] += 1
-    return ends
-
-
-@njit(cache=True)
-def cut_groups(table, trees, rows, labels, stack, cursor, settings, work):
+def cut_groups(table, trees, rows, labels, stack, goals, tally, cursor, settings, work):
     """Cut the groups that wait, for about as many rows as one call may look at.
 
     stack: (n / k + 2, 2) begin and end of each group. cursor: [groups waiting, classes made, rows
     settled]. settings: [k, relaxed (0/1), rows in this call]. Writes everything but `table`,
-    `trees` and `settings`.
+    `trees`, `goals` and `settings`.
     """
     k, relaxed, budget = settings[0], settings[1] == 1, settings[2]
     while cursor[0] > 0 and budget > 0:
@@ -207,14 +222,17 @@ def cut_groups(table, trees, rows, labels, stack, cursor, settings, work):
         begin, end = stack[cursor[0], 0], stack[cursor[0], 1]
         group = rows[begin:end]
         budget -= end - begin
-        parts = find_cut(table, trees, group, k, relaxed, work) if end - begin >= 2 * k else 0
+        parts = 0
+        if end - begin >= 2 * k:
+            parts = find_cut(table, trees, group, k, relaxed, goals, tally, work)
         if parts == 0:
             for row in group:
                 labels[row] = cursor[1]
             cursor[1] += 1
             cursor[2] += end - begin
             continue
-        ends = make_cut(group, parts, work)
+        ends = bring_together(group, parts, work)
+        group[:] = work.buffer[: end - begin]
         for part in range(parts - 1, -1, -1):
             stack[cursor[0], 0] = begin + (ends[part - 1] if part > 0 else 0)
             stack[cursor[0], 1] = begin + ends[part]

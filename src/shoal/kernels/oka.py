@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.classes import join, joined_diversity
+from shoal.kernels.filling import cheapest_wanting, count_joined, renew_wants
 from shoal.kernels.systematic import drop
 from shoal.kernels.trees import heights_over, lifted
 
@@ -188,20 +189,32 @@ def close_class(distances, centroids, at, n_open):
 
 
 @njit(cache=True)
-def join_nearest(rows, position, leaf, centroids, distances, trees, span, labels, cursor, settings):
+def join_nearest(
+    rows, position, leaf, centroids, distances, trees, span, labels, goals, wants, cursor, settings
+):
     """Let rows join, in the order given, the nearest open class, the first one of equals.
 
-    cursor: [rows done, open classes]. settings: [rows at which a class is closed, rows in this
-    call]. Ends early when no class is open. Writes `centroids`, `distances`, `labels`, `cursor`.
+    Where classes want rows, one that wants the row goes before one that does not. cursor: [rows done,
+    open classes]. settings: [rows at which a class is closed, rows in this call]. Ends early when no
+    class is open. Writes `centroids`, `distances`, `labels`, `wants`, `cursor`.
     """
     stop = min(rows.shape[0], cursor[0] + settings[1])
     while cursor[0] < stop and cursor[1] > 0:
         row, n_open = rows[cursor[0]], cursor[1]
         renew(distances, centroids, trees, span, position, leaf, row, n_open)
-        c = int(np.argmin(distances.total[:n_open]))
+        c = (
+            cheapest_wanting(goals, wants, distances.total, distances.number, n_open, row)
+            if wants.active
+            else -1
+        )
+        if c < 0:
+            c = int(np.argmin(distances.total[:n_open]))
         labels[row] = distances.number[c]
         add_row(centroids, c, trees, span, position[:, row], leaf[:, row])
         renew_one(distances, centroids, trees, span, position[:, row], leaf[:, row], c)
+        if wants.active:
+            count_joined(goals, wants, distances.number[c], row)
+            renew_wants(goals, wants, distances.number[c])
         if centroids.size[c] >= settings[0]:
             close_class(distances, centroids, c, n_open)
             cursor[1] -= 1

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.classes import join, width
+from shoal.kernels.filling import cheapest_wanting, count_joined, renew_wants
 from shoal.kernels.trees import heights_over
 
 
@@ -21,6 +22,7 @@ class Offers(NamedTuple):
 
     share: np.ndarray  # int32 (n_range + n_tree, n_classes): by column, ranges first
     total: np.ndarray  # int32 (n_classes)
+    grows: np.ndarray  # int64 (n_classes): by how much the loss would grow
     value: np.ndarray  # int32 (n_range + n_tree): the row's values, -1 before the first row
     over: np.ndarray  # int32 (most nodes of a tree): scratch
     number: np.ndarray  # int32 (n_classes): the label of each open class, ascending
@@ -31,7 +33,8 @@ def offers_of(numbers: np.ndarray, n_columns: int, most_nodes: int) -> Offers:
     n_classes = len(numbers)
     return Offers(
         np.zeros((n_columns, n_classes), np.int32), np.zeros(n_classes, np.int32),
-        np.full(n_columns, -1, np.int32), np.zeros(most_nodes, np.int32), numbers.astype(np.int32),
+        np.zeros(n_classes, np.int64), np.full(n_columns, -1, np.int32), np.zeros(most_nodes, np.int32),
+        numbers.astype(np.int32),
     )  # fmt: skip
 
 
@@ -87,14 +90,10 @@ def renew_one(offers, classes, trees, span, c):
 
 
 @njit(cache=True)
-def least_growth(size, diversity, total, n_open):
-    """Return the class whose loss grows least, the first one of equals."""
-    least, best = np.int64(1) << 62, 0
+def find_growth(size, diversity, total, grows, n_open):
+    """Compute by how much the loss of each open class would grow. Writes `grows`."""
     for c in range(n_open):
-        grows = size[c] * (np.int64(total[c]) - diversity[c]) + total[c]
-        if grows < least:
-            least, best = grows, c
-    return best
+        grows[c] = size[c] * (np.int64(total[c]) - diversity[c]) + total[c]
 
 
 @njit(cache=True)
@@ -121,20 +120,27 @@ def close_class(offers, classes, at, n_open):
 
 
 @njit(cache=True)
-def join_cheapest(rows, position, leaf, classes, offers, trees, span, labels, cursor, settings):
-    """Let rows join, in the order given, the open class whose loss grows least.
+def join_cheapest(rows, position, leaf, classes, offers, trees, span, labels, goals, wants, cursor, settings):
+    """Let rows join, in the order given, the open class whose loss grows least, the first of equals.
 
-    cursor: [rows done, open classes]. settings: [rows at which a class is closed, rows in this
-    call]. Ends early when no class is open. Writes `classes`, `offers`, `labels`, `cursor`.
+    Where classes want rows, one that wants the row goes before one that does not. cursor: [rows done,
+    open classes]. settings: [rows at which a class is closed, rows in this call]. Ends early when no
+    class is open. Writes `classes`, `offers`, `labels`, `wants`, `cursor`.
     """
     stop = min(rows.shape[0], cursor[0] + settings[1])
     while cursor[0] < stop and cursor[1] > 0:
         row, n_open = rows[cursor[0]], cursor[1]
         renew(offers, classes, trees, span, position, leaf, row, n_open)
-        c = least_growth(classes.size, classes.diversity, offers.total, n_open)
+        find_growth(classes.size, classes.diversity, offers.total, offers.grows, n_open)
+        c = cheapest_wanting(goals, wants, offers.grows, offers.number, n_open, row) if wants.active else -1
+        if c < 0:
+            c = int(np.argmin(offers.grows[:n_open]))
         labels[row] = offers.number[c]
         join(classes, c, trees, span, position[:, row], leaf[:, row])
         renew_one(offers, classes, trees, span, c)
+        if wants.active:
+            count_joined(goals, wants, offers.number[c], row)
+            renew_wants(goals, wants, offers.number[c])
         if classes.size[c] >= settings[0]:
             close_class(offers, classes, c, n_open)
             cursor[1] -= 1

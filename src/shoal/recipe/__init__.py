@@ -3,7 +3,14 @@
 A recipe is checked whole. Every fault is found before the first is reported, each with a hint.
 """
 
-from shoal.recipe.faults import ANATOMY_COUNT, ANATOMY_GROUP, GRID_HINT, column_faults, did_you_mean
+from shoal.recipe.faults import (
+    ANATOMY_COUNT,
+    ANATOMY_GROUP,
+    GRID_HINT,
+    WITHOUT_CLASSES,
+    column_faults,
+    did_you_mean,
+)
 from shoal.recipe.recipe import Recipe, roles_of, to_toml
 from shoal.recipe.sections import ENDINGS, Column, Input, Output, Privacy
 
@@ -12,6 +19,7 @@ __all__ = [
     "ANATOMY_GROUP",
     "ENDINGS",
     "GRID_HINT",
+    "WITHOUT_CLASSES",
     "Column",
     "Input",
     "Output",

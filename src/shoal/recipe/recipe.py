@@ -97,11 +97,14 @@ class Recipe(Sections):
         identifiers: Iterable[str] = (),
         keep: Iterable[str] = (),
         drop: Iterable[str] = (),
+        subject: Iterable[str] = (),
         k: int,
         changes: Mapping[str, Any] | None = None,
     ) -> Recipe:
         """Build a recipe from lists of column names, one list for each role."""
-        roles = roles_of(quasi=quasi, sensitive=sensitive, identifier=identifiers, keep=keep, drop=drop)
+        roles = roles_of(
+            quasi=quasi, sensitive=sensitive, identifier=identifiers, keep=keep, drop=drop, subject=subject
+        )
         columns = {name: {"role": role} for name, role in roles.items()}
         return cls.from_dict({"columns": columns, "privacy": {"k": k}}, changes=changes)
 

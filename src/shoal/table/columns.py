@@ -106,6 +106,29 @@ class TreeColumn:
 QuasiColumn = RangeColumn | TreeColumn
 
 
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class SensitiveColumn:
+    """The values that a privacy goal counts: of one sensitive column, or combinations of several.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    codes : ndarray of shape (n_rows,), int32
+        The value of each row, -1 for a missing one: a number for each different value, in their order
+        where the goal is about one; with a tree its leaf.
+    n_values : int
+        One above the highest code that there can be.
+    tree : Tree or None
+        Where the goal measures distances in one.
+    """
+
+    names: tuple[str, ...]
+    codes: IntArray
+    n_values: int
+    tree: Tree | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Encoded:
     """The quasi columns of a table as codes, rows in canonical order.
@@ -120,12 +143,18 @@ class Encoded:
         Codes of the class label, which CM and the class penalty use.
     label_missing : int
         The code of a missing label, or one that no row has.
+    sensitive : tuple of SensitiveColumn
+        What each privacy goal of the recipe counts, in their order.
+    person : ndarray of shape (n_rows,), int32, or None
+        Whose row it is, where a subject column tells; None when each row is a person of its own.
     """
 
     columns: tuple[QuasiColumn, ...]
     order: npt.NDArray[np.int64]
     label: IntArray | None = None
     label_missing: int = -1
+    sensitive: tuple[SensitiveColumn, ...] = ()
+    person: IntArray | None = None
 
     def __repr__(self) -> str:
         return f"Encoded({self.n_rows} rows, {len(self.columns)} quasi columns)"
@@ -152,7 +181,9 @@ class Encoded:
         """Return the rows marked or listed; ranges and trees stay those of the whole table."""
         columns = tuple(replace(column, codes=column.codes[rows]) for column in self.columns)
         label = None if self.label is None else self.label[rows]
-        return Encoded(columns, self.order[rows], label, self.label_missing)
+        sensitive = tuple(replace(column, codes=column.codes[rows]) for column in self.sensitive)
+        person = None if self.person is None else self.person[rows]
+        return Encoded(columns, self.order[rows], label, self.label_missing, sensitive, person)
 
     def missing_rows(self) -> npt.NDArray[np.bool_]:
         """Mark the rows that miss a value in some quasi column."""

@@ -9,12 +9,13 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.errors import DataError, Fault, HierarchyError, ShoalError
-from shoal.hierarchy import build, files
-from shoal.hierarchy.tree import Tree
+from shoal.hierarchy import build
 from shoal.recipe import GRID_HINT, Column, Recipe
-from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle
+from shoal.table.sensitive import canonical_list, person_codes, sensitive_columns
+from shoal.table.tree_columns import tree_column
 
 
 def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
@@ -26,7 +27,9 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     columns = _encoded_columns(table, recipe)
     label, label_missing = (None, -1) if recipe.label is None else _label_codes(series(table, recipe.label))
     order = _canonical_order(columns, _row_hashes(table, recipe))
-    return Encoded(tuple(columns), np.arange(table.height), label, label_missing).take(order)
+    sensitive, person = sensitive_columns(table, recipe), person_codes(table, recipe)
+    rows = np.arange(table.height)
+    return Encoded(tuple(columns), rows, label, label_missing, sensitive, person).take(order)
 
 
 def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
@@ -72,13 +75,13 @@ def _encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn
     column = recipe.columns[name]
     kind, canonical = settle(values, column)
     if kind == "categorical" or column.hierarchy is not None:
-        return _tree_column(name, canonical, kind, recipe)
+        return tree_column(name, canonical, kind, recipe)
     return _range_column(name, canonical, kind, column)
 
 
 def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> RangeColumn:
     """Number the distinct values by size."""
-    order = _canonical_list(column.order or [])
+    order = canonical_list(column.order or [])
     if kind == "ordinal":
         values = values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
     if kind == "date":
@@ -116,57 +119,6 @@ def _between_zero_and_one(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         halves = numbers.astype(np.float64) / 2  # the difference of two large floats may overflow
         points[:] = (halves - halves[0]) / (halves[-1] - halves[0])
     return points
-
-
-def _tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> TreeColumn:
-    """Number the leaves of the column's tree, which must cover every value."""
-    column = recipe.columns[name]
-    present = values.drop_nulls()
-    distinct = present.unique().sort()
-    tree = _tree(name, distinct, kind, recipe)
-    has_missing = len(present) < len(values)
-    leaves = tree.codes(_leaf_texts(distinct), name)
-    if has_missing:
-        tree = tree.with_missing()
-    codes = values.replace_strict(
-        distinct, pl.Series(leaves), default=tree.n_leaves - 1, return_dtype=pl.Int32
-    )
-    return TreeColumn(
-        name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
-    )
-
-
-def _leaf_texts(distinct: pl.Series) -> list[str]:
-    if distinct.dtype.is_numeric():
-        return [build.number_text(number) for number in distinct.to_list()]
-    return [str(value) for value in distinct.to_list()]
-
-
-def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
-    """Build or load the tree that the recipe gives for a column."""
-    given = recipe.columns[name].hierarchy
-    if given is None:
-        return build.flat(distinct.to_list(), name)
-    if isinstance(given, str):
-        return files.load(recipe.resolve(given), name)
-    if "intervals" in given and kind == "numeric":
-        return build.intervals(distinct.to_list(), _list_of(given["intervals"], name), name)
-    if "prefix" in given and isinstance(given["prefix"], int):
-        return build.prefix(_leaf_texts(distinct), given["prefix"], name)
-    if "dates" in given and kind == "date":
-        return build.dates(distinct.to_list(), _list_of(given["dates"], name), name)
-    return files.from_nested(given, name)
-
-
-def _list_of(given: Any, name: str) -> list[Any]:
-    if not isinstance(given, list) or not given:
-        message = f"The hierarchy of column `{name}` should be a list of levels, from narrow to wide."
-        raise HierarchyError("hierarchy.build", message, "for example { intervals = [5, 10, 20] }")
-    return given
-
-
-def _canonical_list(texts: list[str]) -> list[str]:
-    return pl.Series(texts, dtype=pl.String).str.strip_chars().str.normalize("NFC").to_list()
 
 
 def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:

@@ -7,14 +7,17 @@ classes, the goals and the published forms are worked out afresh.
 from shoal.verify.anatomy import verify_part_files, verify_part_tables
 from shoal.verify.check import verify, verify_table
 from shoal.verify.verdict import PROBLEMS, Goal, Problem, Verdict
+from shoal.verify.views import promised_views, worst_goals
 
 __all__ = [
     "PROBLEMS",
     "Goal",
     "Problem",
     "Verdict",
+    "promised_views",
     "verify",
     "verify_part_files",
     "verify_part_tables",
     "verify_table",
+    "worst_goals",
 ]

@@ -7,8 +7,9 @@ from pathlib import Path
 from shoal.recipe import ANATOMY_COUNT, Recipe
 from shoal.verify.apostrophe import plain_sql
 from shoal.verify.load import Loaded
-from shoal.verify.original import BLANKS, NUMBER, load_original, row_problems
+from shoal.verify.original import load_original, row_problems
 from shoal.verify.session import Session, column, literal
+from shoal.verify.value import BLANKS, NUMBER
 from shoal.verify.verdict import Problem, count, listed
 
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"

@@ -18,7 +18,7 @@ from typing import Any, Final
 from shoal.recipe import Column, Recipe
 from shoal.verify.form import members
 from shoal.verify.nodes import tree_nodes
-from shoal.verify.original import BLANKS
+from shoal.verify.value import BLANKS
 
 Key = Any  # None, OTHER, a number, a day, a position or a text
 
@@ -231,7 +231,7 @@ def _of_line(key: Callable[[str], Key], end: Callable[[str], Key]) -> Key_and_co
 
 def _of_order(order: Sequence[str], stored: str) -> Key_and_cover:
     """Read the values of an order as their positions in it."""
-    canonical = _text_key(stored)
+    canonical = text_key(stored)
     position = {canonical(_normal(value)): place for place, value in enumerate(order)}
 
     def key(text: str) -> Key:
@@ -246,7 +246,7 @@ def _of_order(order: Sequence[str], stored: str) -> Key_and_cover:
     return key, cover
 
 
-def _text_key(stored: str) -> Callable[[str], str]:
+def text_key(stored: str) -> Callable[[str], str]:
     """Return what makes texts comparable; numbers that are stored as such may be written in many ways."""
     if not _STORED_NUMBERS.fullmatch(stored):
         return str
@@ -261,7 +261,7 @@ def _text_key(stored: str) -> Callable[[str], str]:
 
 def _of_texts(stored: str) -> Key_and_cover:
     """Read categories without a hierarchy: values and sets."""
-    key = _text_key(stored)
+    key = text_key(stored)
 
     def cover(text: str) -> Cover:
         if _ends(text) is not None:
@@ -275,18 +275,31 @@ def _of_texts(stored: str) -> Key_and_cover:
 def _of_tree(recipe: Recipe, name: str, kind: str, texts: Collection[str], stored: str) -> Key_and_cover:
     """Read the nodes of a hierarchy."""
     hierarchy = recipe.columns[name].hierarchy
-    number = _number_key(texts, stored)
     if isinstance(hierarchy, dict) and "intervals" in hierarchy and kind == "numeric":
+        number = _number_key(texts, stored)
         return _of_intervals([*map(number, texts)], hierarchy["intervals"], number)
-    if kind == "numeric":
-        key = _as_text(number, _number_text)
-    elif kind == "date":
-        key = _as_text(_day, lambda day: date.fromordinal(day).isoformat())
-    else:
-        key = _text_key(stored)
+    key = leaf_key(kind, texts, stored)
     keys = {found for text in texts if (found := key(text)) is not OTHER}
-    nodes = tree_nodes(recipe, name, kind, keys, _text_key(stored) if kind == "categorical" else str)
+    nodes = tree_nodes(recipe, name, kind, keys, text_key(stored) if kind == "categorical" else str)
     return key, lambda text: nodes.get(_bare(text), _NOTHING)
+
+
+def leaf_key(kind: str, texts: Collection[str], stored: str) -> Callable[[str], Key]:
+    """Return what turns a cell into the key of a leaf; `texts` are all cells of the column."""
+    if kind == "numeric":
+        return _as_text(_number_key(texts, stored), _number_text)
+    if kind == "date":
+        return _as_text(_day, lambda day: date.fromordinal(day).isoformat())
+    return text_key(stored)
+
+
+def line_key(column: Column, kind: str, texts: Collection[str], stored: str) -> Callable[[str], Key] | None:
+    """Return what turns a cell into a key that has an order; None for a kind without one."""
+    if kind == "numeric":
+        return _number_key(texts, stored)
+    if kind == "date":
+        return _day
+    return _of_order(column.order or [], stored)[0] if kind == "ordinal" else None
 
 
 def _as_text(read: Callable[[str], Key], write: Callable[[Any], str]) -> Callable[[str], Key]:
@@ -301,12 +314,12 @@ def _of_intervals(
     numbers: Sequence[Key], widths: Sequence[float], number: Callable[[str], Key]
 ) -> Key_and_cover:
     """Read intervals. On whole numbers both ends are inside; elsewhere the high one is the next's low one."""
-    present = [_decimal(found) for found in numbers if found is not OTHER]
-    whole = all(Fraction(found).denominator == 1 for found in [*present, *map(_decimal, widths)])
+    present = [decimal(found) for found in numbers if found is not OTHER]
+    whole = all(Fraction(found).denominator == 1 for found in [*present, *map(decimal, widths)])
 
     def key(text: str) -> Key:
         found = number(text)
-        return OTHER if found is OTHER else _decimal(found)
+        return OTHER if found is OTHER else decimal(found)
 
     def cover(text: str) -> Cover:
         ends = _ends(text)
@@ -317,7 +330,7 @@ def _of_intervals(
     return key, cover
 
 
-def _decimal(number: float) -> int | Fraction:
+def decimal(number: float) -> int | Fraction:
     """Return the decimal that a number is written as: 0.1 is one tenth, not the nearest float."""
     exact = Fraction(repr(number))
     return int(exact) if exact.denominator == 1 else exact

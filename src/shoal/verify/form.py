@@ -41,7 +41,7 @@ def form_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Prob
 
 def _column_problems(session: Session, loaded: Loaded, name: str, check: Check) -> list[Problem]:
     column = loaded.column(name)
-    sizes = session.rows(f"SELECT {column}, sum(size) FROM classes GROUP BY {column}")
+    sizes = session.rows(f"SELECT {column}, sum(n_rows) FROM classes GROUP BY {column}")
     bare = plain if loaded.marked else str
     wrong = [size for text, size in sizes if text is not None and not check(bare(text))]
     if not wrong:

@@ -48,23 +48,34 @@ def tree_nodes(
     HierarchyError
         When the hierarchy cannot be read or is not a tree.
     """
-    given = recipe.columns[name].hierarchy
-    if isinstance(given, dict) and isinstance(given.get("prefix"), int):
-        return _gathered((key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys)
-    if isinstance(given, dict) and kind == "date" and isinstance(given.get("dates"), list):
-        units = [_UNITS[unit] for unit in given["dates"] if unit in _UNITS]
-        return _gathered((key, [key, *(unit(date.fromisoformat(key)) for unit in units)]) for key in keys)
-    paths = _read(recipe.resolve(given), name) if isinstance(given, str) else list(_nested_paths(given, name))
-    _check(paths, name)
-    return _gathered((leaf_key(path[0]), path) for path in paths)
-
-
-def _gathered(paths: Iterable[tuple[str, Sequence[str]]]) -> dict[str, frozenset[str]]:
     below: dict[str, set[str]] = {}
-    for key, path in paths:
+    built = built_paths(recipe, name, kind, keys)
+    for key, path in given_paths(recipe, name, leaf_key) if built is None else built:
         for label in path:
             below.setdefault(label, set()).add(key)
     return {label: frozenset(keys) for label, keys in below.items()}
+
+
+Paths = list[tuple[str, list[str]]]
+
+
+def built_paths(recipe: Recipe, name: str, kind: str, keys: Iterable[str]) -> Paths | None:
+    """Return the path above each key, without the root, of a tree made from the values; else None."""
+    given = recipe.columns[name].hierarchy
+    if isinstance(given, dict) and isinstance(given.get("prefix"), int):
+        return [(key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys]
+    if isinstance(given, dict) and kind == "date" and isinstance(given.get("dates"), list):
+        units = [_UNITS[unit] for unit in given["dates"] if unit in _UNITS]
+        return [(key, [key, *(unit(date.fromisoformat(key)) for unit in units)]) for key in keys]
+    return None
+
+
+def given_paths(recipe: Recipe, name: str, leaf_key: Callable[[str], str]) -> Paths:
+    """Return the key and the path, the root at its end, of each leaf that a file or table names."""
+    given = recipe.columns[name].hierarchy
+    paths = _read(recipe.resolve(given), name) if isinstance(given, str) else list(_nested_paths(given, name))
+    _check(paths, name)
+    return [(leaf_key(path[0]), path) for path in paths]
 
 
 def _masks(text: str, step: int) -> list[str]:

@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
-from shoal.verify.apostrophe import plain_sql
 from shoal.verify.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
-from shoal.verify.session import Session, UnreadableError, literal
+from shoal.verify.session import Session, UnreadableError
 from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
+from shoal.verify.value import comparable
 from shoal.verify.verdict import Problem, count, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABLE = "original"
-# What Unicode calls white space; DuckDB alone trims blanks only.
-BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# 1, 1.0 and 1e0 are one number to a reader of tables; 007 is a code, not a number.
-NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_EXACT = 2**53  # beyond it several whole numbers share one float
 
 
 def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
@@ -85,22 +80,10 @@ def _combinations(loaded: Loaded, names: list[str]) -> str:
     """
     columns = ", ".join(loaded.column(name) for name in names)
     cells = ", ".join(
-        f"{_comparable(loaded.column(name), marked=loaded.marked)} AS v{i}" for i, name in enumerate(names)
+        f"{comparable(loaded.column(name), marked=loaded.marked)} AS v{i}" for i, name in enumerate(names)
     )
     raw = f"SELECT {columns}, count(*) AS m FROM {loaded.table} GROUP BY {columns}"
     return f"SELECT {cells}, sum(m) AS n FROM ({raw}) GROUP BY ALL"
-
-
-def _comparable(column: str, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
-    text = f"trim({column}, {literal(BLANKS)})"
-    text = plain_sql(text) if marked else text
-    number = f"TRY_CAST({text} AS DOUBLE)"
-    return (
-        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
-        f"WHEN regexp_full_match({text}, {literal(NUMBER)}) AND abs({number}) < {_EXACT} "
-        f"THEN CAST({number} + 0 AS VARCHAR) ELSE {text} END"
-    )
 
 
 def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:

@@ -20,7 +20,12 @@ PROBLEMS: dict[str, str] = {
     "verify.duplicate_column": "Two columns of the file have the same name.",
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
     "verify.k": "Some rows are in classes smaller than k.",
-    "verify.l": "Some groups have fewer than l sensitive values, or one whose share is above 1 / l.",
+    "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",
+    "verify.t": "In some classes the sensitive values are further than t from those of the whole file.",
+    "verify.alpha": "In some classes a sensitive value has a share above alpha.",
+    "verify.beta": "In some classes a sensitive value gains more than beta times its share of the file.",
+    "verify.delta": "In some classes a sensitive value's share is delta or more from that in the whole file.",
+    "verify.distance": "Sensitive values have no place in the order or tree that measures their distance.",
     "verify.groups": "The two files do not have the same groups, as large.",
     "verify.fit": "Some rows fit fewer than k originals, or some originals fewer than k rows (NH).",
     "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only beside its original.",
@@ -93,6 +98,12 @@ class Verdict:
         What does not hold, in the order in which it was looked at.
     has_classes : bool
         False for NH, whose rows are counted by the originals that fit them.
+    k_wildcard : int or None
+        The fewest rows (or people) that a class has together with all classes that it may be confused
+        with when an empty quasi cell may be anything; `k` when none is empty. None without classes, and where
+        people are too many to be looked at.
+    remarks : tuple of str
+        What a reader should know about the numbers, though nothing is wrong.
 
     Examples
     --------
@@ -109,6 +120,8 @@ class Verdict:
     goals: tuple[Goal, ...]
     problems: tuple[Problem, ...]
     has_classes: bool = True
+    k_wildcard: int | None = None
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as the JSON of ``shoal verify`` has it."""
@@ -117,8 +130,10 @@ class Verdict:
             "rows": self.rows,
             "classes": self.classes,
             "k": self.k,
+            "k_wildcard": self.k_wildcard,
             "goals": [asdict(goal) for goal in self.goals],
             "problems": [{"code": p.code, "message": p.message} for p in self.problems],
+            "remarks": list(self.remarks),
         }
 
     def __repr__(self) -> str:
@@ -133,6 +148,7 @@ class Verdict:
         lines = [f"The release {holds}: {count(self.rows, 'row')} in {self._pieces()}."]
         lines += [f"  {_goal_line(goal)}" for goal in self.goals]
         lines += [f"  {problem.code}: {problem.message}" for problem in self.problems]
+        lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
     def _pieces(self) -> str:
@@ -141,13 +157,20 @@ class Verdict:
         if not self.has_classes:
             boxes = count(self.classes, "box", "boxes")
             return f"{boxes}, at least {self.k} originals for each row and rows for each original"
-        return f"{count(self.classes, 'class', 'classes')}, the smallest of {self.k}"
+        compatible = f" ({self.k_wildcard} where an empty cell may be anything)"
+        known = self.k_wildcard in (None, self.k)
+        pieces = f"{count(self.classes, 'class', 'classes')}, the smallest of {self.k}"
+        return pieces if known else pieces + compatible
 
 
 def _goal_line(goal: Goal) -> str:
-    about = f" of `{goal.column}`" if goal.column else ""
+    names = [goal.column] if isinstance(goal.column, str) else goal.column
+    about = f" of {listed(names)}" if names else ""
+    form = f" ({goal.variant})" if goal.variant else ""
+    people = " people" if goal.counts == "people" and goal.type == "k-anonymity" else ""
+    achieved = "no finite number" if goal.achieved is None else shown(goal.achieved)
     holds = "holds" if goal.holds else "does not hold"
-    return f"{goal.type}{about}: asked {goal.asked}, achieved {goal.achieved}, {holds}"
+    return f"{goal.type}{form}{about}: asked {goal.asked}{people}, achieved {achieved}, {holds}"
 
 
 def conclude(
@@ -158,10 +181,14 @@ def conclude(
     problems: Sequence[Problem],
     *,
     has_classes: bool = True,
+    k_wildcard: int | None = None,
+    remarks: Sequence[str] = (),
 ) -> Verdict:
     """Put the findings together; the release holds only when nothing speaks against it."""
     holds = not problems and all(goal.holds for goal in goals)
-    return Verdict(holds, rows, classes, k, tuple(goals), tuple(problems), has_classes)
+    return Verdict(
+        holds, rows, classes, k, tuple(goals), tuple(problems), has_classes, k_wildcard, tuple(remarks)
+    )
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
@@ -178,3 +205,14 @@ def count(number: int, singular: str, plural: str = "") -> str:
 def listed(names: Sequence[str]) -> str:
     """Write column names for a message."""
     return ", ".join(f"`{name}`" for name in names)
+
+
+def shown(number: int | float) -> str:
+    """Write a number for a message: a fraction with six digits.
+
+    Examples
+    --------
+    >>> shown(3), shown(2 / 3), shown(2.9999999999999996)
+    ('3', '0.666667', '3')
+    """
+    return f"{number:.6g}" if isinstance(number, float) else str(number)

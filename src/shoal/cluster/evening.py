@@ -1,0 +1,37 @@
+"""What OKA and systematic clustering share when they even out the sizes of classes under privacy goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_MOST_WANTS = 50_000_000  # classes times values, above which no class is preferred
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+
+
+def wants_of(goals: Any, labels: IntArray, n_classes: int, *, prefers: bool) -> Any:
+    """Return what each class wants. With a subject column, or too many values, no class is preferred."""
+    from shoal.kernels.filling import empty_wants, fill_wants
+
+    n_values, n_goals = len(goals.whole), len(goals.kind)
+    one_row_each = len(goals.person) == int(goals.person.max(initial=-1)) + 1
+    active = prefers and goals.active and one_row_each and n_classes * n_values <= _MOST_WANTS
+    wants = empty_wants(n_classes, n_values, n_goals, active=active)
+    if active:
+        fill_wants(goals, wants, labels)
+    return wants
+
+
+def given_up(
+    goals: Any, tally: Any, rows: LongArray, labels: IntArray, n_classes: int, k: int
+) -> npt.NDArray[np.bool_]:
+    """Mark which of the rows, class by class in the order in which they would go, a class gives up."""
+    from shoal.kernels.filling import spared
+
+    begins = np.searchsorted(labels[rows], np.arange(n_classes + 1))
+    marks: npt.NDArray[np.bool_] = spared(goals, tally, rows, begins, k)
+    return marks

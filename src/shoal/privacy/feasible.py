@@ -1,0 +1,112 @@
+"""What cannot be met by any partition is known before any work: the whole table as one class fails.
+
+Every goal that two classes meet, their union meets too. So when one class of all rows fails, every
+partition has a class that fails. Rows that may be left out can help: those with the most frequent
+value, because that makes the values more even.
+
+With a subject column classes may share people, and then a union can be worse than both: its values are
+as many, but its people fewer than theirs together. What follows from the whole table then is only that
+there are too few people or too few different values; the rest is tried.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import Fault, InfeasibleError
+from shoal.goals import AlphaK, Goal, LDiversity
+from shoal.privacy import alpha, ldiversity
+from shoal.privacy.goal import Obstacle
+from shoal.privacy.goalset import GoalSet
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:
+    """Mark the fewest rows without which the whole table meets every goal; an error if too many.
+
+    Of the rows with a value that is too frequent, random ones are taken.
+    """
+    from shoal.kernels import goals as kernel
+
+    left_out = np.zeros(goals.n_rows, dtype=bool)
+    tally: Any = kernel.empty_tally(goals.kernel)
+    kernel.add_rows(goals.kernel, tally, np.arange(goals.n_rows))
+    faults = faults_of(goals, tally, may_suppress)
+    if not faults:
+        return left_out
+    order = random.permutation(goals.n_rows)
+    waiting: dict[tuple[int, int], list[int]] = {}  # rows of a value that is too frequent, the next one last
+    for _ in range(may_suppress):
+        failing = _failing(goals, tally)
+        if not failing:
+            break
+        key = failing[0], _most_frequent(goals, tally, failing[0])
+        if key not in waiting:
+            waiting[key] = order[goals.sensitive[key[0]].codes[order] == key[1]].tolist()
+        while waiting[key] and left_out[waiting[key][-1]]:
+            waiting[key].pop()
+        if not waiting[key]:
+            break  # nobody has a value
+        row = waiting[key].pop()
+        kernel.remove(goals.kernel, tally, row)
+        left_out[row] = True
+    if _failing(goals, tally) or tally.size[0] < goals.k:
+        raise InfeasibleError.from_faults(faults)
+    return left_out
+
+
+def _failing(goals: GoalSet, tally: Any) -> list[int]:
+    """List the goals that the whole table fails; one class of all rows is never far from itself."""
+    from shoal.kernels import goals as kernel
+
+    return [
+        g
+        for g, goal in enumerate(goals.asked)
+        if _speaks_for_all(goals, goal) and not _holds(kernel, goals, tally, g)
+    ]
+
+
+def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
+    """Tell whether no partition meets a goal that the whole table fails."""
+    if goals.counts_people:
+        return isinstance(goal, LDiversity) and goal.variant == "distinct"
+    return isinstance(goal, (LDiversity, AlphaK))
+
+
+def _holds(kernel: Any, goals: GoalSet, tally: Any, g: int) -> bool:
+    count = kernel.own_counts(goals.kernel, tally, g)
+    return bool(kernel.judged(goals.kernel, g, count, tally.pairs[g], tally.holders[g])[0])
+
+
+def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:
+    """Return the value that most people have."""
+    counts = tally.counts[goals.kernel.begin[g] : goals.kernel.begin[g + 1]]
+    return int(counts.argmax()) if len(counts) else 0
+
+
+def faults_of(goals: GoalSet, tally: Any, may_suppress: int) -> list[Fault]:
+    """Say what the whole table, counted in the tally, lacks."""
+    faults = []
+    if tally.size[0] < goals.k:
+        message = f"k = {goals.k} is asked for, but the rows are those of only {int(tally.size[0])} people."
+        faults.append(Fault("infeasible.goal", message, f"lower k to {int(tally.size[0])}, or add people"))
+    for g in _failing(goals, tally):
+        found = _obstacle(goals, tally, g)
+        suppressed = f" At most {may_suppress} rows may be left out." if may_suppress else ""
+        faults.append(Fault("infeasible.goal", found.message + suppressed, found.hint))
+    return faults
+
+
+def _obstacle(goals: GoalSet, tally: Any, g: int) -> Obstacle:
+    goal = goals.asked[g]
+    counts = tally.counts[goals.kernel.begin[g] : goals.kernel.begin[g + 1]]
+    names = ", ".join(f"`{name}`" for name in goal.columns)
+    name = f"column {names}" if len(goal.columns) == 1 else f"columns {names} together"
+    if isinstance(goal, LDiversity):
+        return ldiversity.obstacle(goal, name, counts)
+    assert isinstance(goal, AlphaK)  # the others cannot fail on the whole table
+    return alpha.obstacle(goal, name, counts)

@@ -1,0 +1,172 @@
+"""All goals of a recipe on the rows of one table: what the clusterers keep and the release claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness
+from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness
+from shoal.privacy.goal import Measure
+from shoal.recipe import Recipe
+from shoal.table.columns import Encoded, IntArray, SensitiveColumn
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the goals say of the classes of a partition.
+
+    Parameters
+    ----------
+    good : ndarray of shape (n_classes,), bool
+        Whether the class has k people and meets every goal.
+    people : int
+        Those of the class with the fewest.
+    achieved : tuple of float
+        For each goal the number of the worst class: the lowest for l-diversity, the highest else.
+    holds : tuple of bool
+        For each goal, whether every class meets it.
+    """
+
+    good: BoolArray
+    people: int
+    achieved: tuple[float, ...]
+    holds: tuple[bool, ...]
+
+
+class GoalSet:
+    """The goals of a recipe, k among them, for the rows of an encoded table.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        With the values that each goal counts, and the people where a subject column tells.
+    goals : sequence of Goal
+    k : int
+        How many people a class needs.
+    """
+
+    def __init__(self, encoded: Encoded, goals: list[Goal], k: int) -> None:
+        from shoal.kernels import goals as kernel
+
+        self.asked, self.k, self.n_rows = goals, k, encoded.n_rows
+        self.sensitive = encoded.sensitive
+        self.person = np.arange(encoded.n_rows, dtype=np.int32) if encoded.person is None else encoded.person
+        self.counts_people = encoded.person is not None
+        self.kernel: Any = _kernel_goals(encoded.sensitive, [measure_of(g) for g in goals], k, self.person)
+        self.tally: Any = kernel.empty_tally(self.kernel)
+        self.set_released(np.ones(encoded.n_rows, dtype=bool))
+
+    @classmethod
+    def of(cls, encoded: Encoded, recipe: Recipe) -> GoalSet | None:
+        """Return what the recipe asks for besides k rows, or None."""
+        if not recipe.privacy.goal and encoded.person is None:
+            return None
+        return cls(encoded, recipe.privacy.goal, recipe.privacy.k)
+
+    def set_released(self, released: BoolArray) -> None:
+        """Make these rows the release that classes are compared with."""
+        begin = self.kernel.begin
+        for g, column in enumerate(self.sensitive):
+            counts = people_by_value(column, self.person, released)
+            self.kernel.whole[begin[g] : begin[g + 1]] = counts
+
+    def could_hold(self, released: BoolArray) -> bool:
+        """Tell whether these rows meet every goal as one class: if not, no partition of them does."""
+        whole = np.where(released, 0, -1).astype(np.int32)
+        return bool(released.any()) and bool(self.judge(whole).good.all())
+
+    def judge(self, labels: IntArray) -> Judgement:
+        """Judge a partition beside the rows that it releases: those with a label."""
+        from shoal.kernels import goals as kernel
+
+        self.set_released(labels >= 0)
+        rows, ends = by_class(labels)
+        holds = np.zeros((len(ends), len(self.asked)), dtype=bool)
+        achieved, people = np.zeros((len(ends), len(self.asked))), np.zeros(len(ends), np.int64)
+        kernel.judge_classes(self.kernel, self.tally, rows, ends, holds, achieved, people)
+        worst = [
+            float(achieved[:, g].min() if isinstance(goal, LDiversity) else achieved[:, g].max())
+            for g, goal in enumerate(self.asked)
+        ]
+        good = (people >= self.k) & holds.all(axis=1)
+        every = [bool(holds[:, g].all()) for g in range(len(self.asked))]
+        return Judgement(good, int(people.min()), tuple(worst), tuple(every))
+
+
+def measure_of(goal: Goal) -> Measure:
+    """Return a goal as the kernels take it."""
+    if isinstance(goal, LDiversity):
+        return ldiversity.measure(goal)
+    if isinstance(goal, TCloseness):
+        return tcloseness.measure(goal)
+    if isinstance(goal, AlphaK):
+        return alpha.measure(goal)
+    if isinstance(goal, BetaLikeness):
+        return likeness.measure(goal)
+    assert isinstance(goal, DeltaDisclosure)
+    return disclosure.measure(goal)
+
+
+def by_class(labels: IntArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows class by class, ascending within one, and where each class ends."""
+    rows = np.flatnonzero(labels >= 0)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    return rows, np.cumsum(np.bincount(labels[rows]))
+
+
+def people_by_value(column: SensitiveColumn, person: IntArray, inside: BoolArray) -> npt.NDArray[np.int64]:
+    """Count the people who have each value, among the rows marked."""
+    marked = inside & (column.codes >= 0)
+    pairs = np.unique(person[marked].astype(np.int64) * max(1, column.n_values) + column.codes[marked])
+    return np.bincount(pairs % max(1, column.n_values), minlength=column.n_values).astype(np.int64)
+
+
+def _kernel_goals(
+    columns: tuple[SensitiveColumn, ...], measures: list[Measure], k: int, person: IntArray
+) -> Any:
+    from shoal.kernels import goals as kernel
+
+    n = len(person)
+    begin = np.cumsum([0, *(column.n_values for column in columns)], dtype=np.int64)
+    trees = [column.tree for column in columns]
+    parents = [np.zeros(0, np.int32) if tree is None else tree.parent for tree in trees]
+    heights = [np.zeros(0, np.int32) if tree is None else tree.height for tree in trees]
+    leaves = [
+        np.zeros(column.n_values, np.int32) if column.tree is None else column.tree.leaf_nodes
+        for column in columns
+    ]
+    return kernel.Goals(
+        active=True,
+        k=k,
+        kind=np.array([measure.kind for measure in measures], np.int64),
+        bound=np.array([measure.bound for measure in measures], np.float64),
+        second=np.array([measure.second for measure in measures], np.float64),
+        begin=begin,
+        code=_stacked([column.codes for column in columns], n),
+        person=person.astype(np.int32),
+        pair=_stacked([_pairs(column, person) for column in columns], n),
+        whole=np.zeros(int(begin[-1]), np.int64),
+        parent=np.concatenate([*parents, np.zeros(0)]).astype(np.int32),
+        height=np.concatenate([*heights, np.zeros(0)]).astype(np.int64),
+        node_at=np.cumsum([0, *(len(parent) for parent in parents)], dtype=np.int64),
+        leaf_node=np.concatenate([*leaves, np.zeros(0)]).astype(np.int32),
+    )
+
+
+def _pairs(column: SensitiveColumn, person: IntArray) -> IntArray:
+    """Number the people with a value, one number for each value of theirs; -1 without any."""
+    pairs = np.full(len(person), -1, np.int32)
+    inside = column.codes >= 0
+    keys = person[inside].astype(np.int64) * max(1, column.n_values) + column.codes[inside]
+    pairs[inside] = np.unique(keys, return_inverse=True)[1]
+    return pairs
+
+
+def _stacked(rows: list[IntArray], n: int) -> IntArray:
+    return np.ascontiguousarray(rows, dtype=np.int32).reshape(len(rows), n)

@@ -1,0 +1,59 @@
+"""l-diversity: every class has at least l well-represented values.
+
+Four readings. *Distinct*: at least l different values. *Frequency*: l x r1 <= size, no value has a
+share above 1 / l [he2012, definition 3]. *Entropy*: exp(-sum q ln q) >= l. *Recursive* (c, l):
+r1 < c (r_l + ... + r_m), with the counts r1 >= r2 >= ... >= r_m. All but the second are from
+[machanavajjhala2006]_. The paper says that recursive (c, 1) always holds; here the inequality decides.
+Entropy may fall short by 1e-9, because it is a sum of rounded logarithms.
+
+.. [machanavajjhala2006] Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam. l-Diversity: Privacy Beyond
+   k-Anonymity. ICDE 2006. doi:10.1109/ICDE.2006.1
+.. [he2012] He, Chen, Chen, Dong, Wang, Huang. Clustering-Based k-Anonymity. PAKDD 2012.
+   doi:10.1007/978-3-642-30217-6_34
+"""
+
+from __future__ import annotations
+
+from math import exp
+
+import numpy as np
+
+from shoal.goals import LDiversity
+from shoal.privacy.goal import Counts, Measure, Obstacle, share_obstacle
+
+
+def measure(goal: LDiversity) -> Measure:
+    """Return the goal as the kernels take it."""
+    from shoal.kernels import goals as kernel
+
+    kinds = {
+        "distinct": kernel.DISTINCT,
+        "frequency": kernel.FREQUENCY,
+        "entropy": kernel.ENTROPY,
+        "recursive": kernel.RECURSIVE,
+    }
+    return Measure(kinds[goal.variant], float(goal.l), goal.c or 0.0)
+
+
+def obstacle(goal: LDiversity, name: str, counts: Counts) -> Obstacle:
+    """Say what in the whole table stands against the goal."""
+    counts = np.sort(counts[counts > 0])[::-1]
+    if len(counts) == 0:
+        return Obstacle(f"l = {goal.l} is asked for, but no row has a value of {name}.", "take the goal out")
+    asked = f"l = {goal.asked}"
+    if goal.variant == "distinct":
+        values = f"only {len(counts)} different values" if len(counts) > 1 else "only one value"
+        return Obstacle(f"{asked} is asked for, but {name} has {values}.", f"lower l to {len(counts)}")
+    if goal.variant == "frequency":
+        return share_obstacle(asked, name, counts, f"lower l to {int(counts.sum()) // int(counts[0])}")
+    if goal.variant == "entropy":
+        shares = counts / counts.sum()
+        number = exp(-float((shares * np.log(shares)).sum()))
+        message = f"{asked} is asked for, but all values of {name} are as diverse as {number:.3f} equal ones."
+        return Obstacle(message, f"lower l to {int(number * 1000) / 1000}, or choose another variant")
+    tail = int(counts[int(goal.l) - 1 :].sum())
+    message = (
+        f"(c = {goal.c}, {asked}) is asked for, but the most frequent value of {name} occurs "
+        f"{int(counts[0])} times, and those from number {goal.asked} on {tail} times."
+    )
+    return Obstacle(message, "lower l or raise c")

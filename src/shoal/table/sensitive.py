@@ -1,0 +1,112 @@
+"""What privacy goals count: the values of sensitive columns, and the people behind the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import DataError, Fault, RecipeError
+from shoal.goals import Goal, TCloseness
+from shoal.recipe import Recipe
+from shoal.table.columns import IntArray, SensitiveColumn
+from shoal.table.frames import series
+from shoal.table.kinds import settle
+from shoal.table.tree_columns import tree_column
+
+# 1, 1.0 and 1e0 are one value; 007 is a code, not a number.
+_NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_EXACT = 2.0**53  # beyond it several whole numbers share one float
+
+
+def sensitive_columns(table: pl.DataFrame, recipe: Recipe) -> tuple[SensitiveColumn, ...]:
+    """Number the values that each goal of the recipe counts; report the faults of all at once."""
+    found: list[SensitiveColumn] = []
+    faults: list[Fault] = []
+    for goal in recipe.privacy.goal:
+        try:
+            found.append(_of_goal(table, recipe, goal))
+        except RecipeError as error:
+            faults += error.faults
+    if faults:
+        raise RecipeError.from_faults(faults)
+    return tuple(found)
+
+
+def _of_goal(table: pl.DataFrame, recipe: Recipe, goal: Goal) -> SensitiveColumn:
+    distance = goal.distance if isinstance(goal, TCloseness) else "equal"
+    if distance == "ordered":
+        return _ordered(series(table, goal.columns[0]), goal.columns[0], recipe)
+    if distance == "hierarchical":
+        return _in_tree(series(table, goal.columns[0]), goal.columns[0], recipe)
+    return _plain([series(table, name) for name in goal.columns], goal.columns)
+
+
+def _plain(columns: list[pl.Series], names: tuple[str, ...]) -> SensitiveColumn:
+    """Number the combinations of values; where one is missing, the combination is."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    present = np.ones(len(columns[0]), dtype=bool)
+    for values in columns:
+        texts = comparable(values)
+        ranks = texts.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()  # 0 is missing
+        codes = np.unique(codes * (int(ranks.max(initial=0)) + 1) + ranks, return_inverse=True)[1]
+        present &= ranks > 0
+    numbers = np.full(len(codes), -1, np.int32)
+    distinct, numbers[present] = np.unique(codes[present], return_inverse=True)
+    return SensitiveColumn(names, numbers, len(distinct))
+
+
+def _ordered(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
+    column = recipe.columns[name]
+    kind, canonical = settle(_without_empty(values), column)
+    if kind == "categorical":
+        message = f"Column `{name}` has no order, which the distance ordered needs."
+        raise RecipeError(
+            "recipe.invalid", message, 'add kind = "ordinal" and order = [...], or use another distance'
+        )
+    if kind == "ordinal":
+        places = {text: place for place, text in enumerate(canonical_list(column.order or []))}
+        canonical = canonical.replace_strict(places, return_dtype=pl.Int64)
+    codes = (canonical.rank("dense") - 1).cast(pl.Int32).fill_null(-1).to_numpy()
+    return SensitiveColumn((name,), codes, int(codes.max(initial=-1)) + 1)
+
+
+def _in_tree(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
+    kind, canonical = settle(_without_empty(values), recipe.columns[name])
+    column = tree_column(name, canonical, kind, recipe)
+    codes = np.where(column.codes == column.missing, -1, column.codes).astype(np.int32)
+    return SensitiveColumn((name,), codes, column.tree.n_leaves, column.tree)
+
+
+def comparable(values: pl.Series) -> pl.Series:
+    """Bring values into the form in which equal ones are equal texts; a missing one is null."""
+    texts = values.cast(pl.String).str.strip_chars().str.normalize("NFC")
+    is_number = texts.str.contains(_NUMBER).fill_null(False)
+    numbers = texts.set(~is_number, None).cast(pl.Float64, strict=False)
+    numbers = numbers.set((numbers == 0).fill_null(False), 0.0)  # -0 is 0
+    is_exact = (numbers.abs() < _EXACT).fill_null(False)
+    texts = texts.zip_with(~is_exact, numbers.cast(pl.String))
+    return texts.set((texts == "").fill_null(False), None)
+
+
+def _without_empty(values: pl.Series) -> pl.Series:
+    """Take an empty text for a missing value: a file does not tell them apart, and it is no value."""
+    return values.set((values == "").fill_null(False), None) if values.dtype == pl.String else values
+
+
+def canonical_list(texts: list[str]) -> list[str]:
+    """Bring the values of an order into the form of a column's."""
+    return pl.Series(texts, dtype=pl.String).str.strip_chars().str.normalize("NFC").to_list()
+
+
+def person_codes(table: pl.DataFrame, recipe: Recipe) -> IntArray | None:
+    """Number the people of the subject column; a row of nobody cannot be counted."""
+    if recipe.subject is None:
+        return None
+    texts = comparable(series(table, recipe.subject))
+    missing = texts.null_count()
+    if missing:
+        message = f"The subject column `{recipe.subject}` has {missing} missing values: whose rows are these?"
+        raise DataError.from_faults(
+            [Fault("data.missing", message, "mend the data, or leave these rows out")]
+        )
+    return (texts.rank("dense") - 1).cast(pl.Int32).to_numpy()

@@ -1,0 +1,60 @@
+"""Columns with a tree: the tree that the recipe gives, and each row's leaf in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy import build, files
+from shoal.hierarchy.tree import Tree
+from shoal.recipe import Recipe
+from shoal.table.columns import TreeColumn
+
+
+def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> TreeColumn:
+    """Number the leaves of the column's tree, which must cover every value."""
+    column = recipe.columns[name]
+    present = values.drop_nulls()
+    distinct = present.unique().sort()
+    tree = _tree(name, distinct, kind, recipe)
+    has_missing = len(present) < len(values)
+    leaves = tree.codes(_leaf_texts(distinct), name)
+    if has_missing:
+        tree = tree.with_missing()
+    codes = values.replace_strict(
+        distinct, pl.Series(leaves), default=tree.n_leaves - 1, return_dtype=pl.Int32
+    )
+    return TreeColumn(
+        name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
+    )
+
+
+def _leaf_texts(distinct: pl.Series) -> list[str]:
+    if distinct.dtype.is_numeric():
+        return [build.number_text(number) for number in distinct.to_list()]
+    return [str(value) for value in distinct.to_list()]
+
+
+def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
+    """Build or load the tree that the recipe gives for a column."""
+    given = recipe.columns[name].hierarchy
+    if given is None:
+        return build.flat(distinct.to_list(), name)
+    if isinstance(given, str):
+        return files.load(recipe.resolve(given), name)
+    if "intervals" in given and kind == "numeric":
+        return build.intervals(distinct.to_list(), _list_of(given["intervals"], name), name)
+    if "prefix" in given and isinstance(given["prefix"], int):
+        return build.prefix(_leaf_texts(distinct), given["prefix"], name)
+    if "dates" in given and kind == "date":
+        return build.dates(distinct.to_list(), _list_of(given["dates"], name), name)
+    return files.from_nested(given, name)
+
+
+def _list_of(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list) or not given:
+        message = f"The hierarchy of column `{name}` should be a list of levels, from narrow to wide."
+        raise HierarchyError("hierarchy.build", message, "for example { intervals = [5, 10, 20] }")
+    return given
