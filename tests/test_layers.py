@@ -28,8 +28,20 @@ MAY_IMPORT = {
     "anatomize": BASE | {"table", "engine", "anatomized"} | WORK,
     "viewed": BASE | {"table", "verify", "release"} | WORK,
     "views": BASE | {"table", "engine", "release", "viewed"} | WORK,
+    "compose": BASE | {"table"} | WORK,
     "anonymize": BASE
-    | {"table", "engine", "report", "verify", "release", "anatomize", "anatomized", "views", "viewed"}
+    | {
+        "table",
+        "engine",
+        "report",
+        "verify",
+        "release",
+        "anatomize",
+        "anatomized",
+        "views",
+        "viewed",
+        "compose",
+    }
     | WORK,
     "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
     "extend": BASE | {"table", "verify", "release", "anonymize"} | WORK,

@@ -78,8 +78,6 @@ def test_keys_get_a_hint():
     [
         ({"method": {"name": "local-search"}}, "the method `local-search`"),
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
-        ({"privacy": {"k": 2, "goal": [{"type": "l-diversity", "l": 2}]}}, "the privacy goal `l-diversity`"),
-        ({"columns": {"age": {"role": "quasi"}, "id": {"role": "subject"}}}, "the role subject"),
         ({"columns": {"age": {"role": "quasi", "hierarchy": "induce"}}}, "an induced hierarchy"),
     ],
 )

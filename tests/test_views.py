@@ -4,6 +4,7 @@ import importlib
 import json
 import warnings
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -193,6 +194,30 @@ def test_rows_are_left_out_view_by_view():
     assert (release.rows, release.released, release.suppressed) == (60, 54, 6)
     whole = shoal.anonymize(table, recipe_of("equal", "projection", privacy=privacy))
     assert [view.suppressed for view in whole.views] == [6, 6, 6]
+
+
+@pytest.mark.parametrize("by", ["clustering", "projection"])
+@pytest.mark.parametrize("method", ["k-member", "mondrian"])
+def test_every_view_keeps_the_goals_and_counts_people(by, method, tmp_path):
+    table = people().with_columns(who=pl.Series([f"p{i % 30}" for i in range(60)]))
+    goal = {"type": "l-diversity", "column": "ill", "l": 3}
+    columns = {"who": {"role": "subject"}}
+    recipe = recipe_of(SETS, by, method, columns=columns, privacy={"goal": [goal]})
+    release = shoal.anonymize(table, recipe)
+    whose = dict(zip(table["note"], table["who"], strict=True))
+    for view in release.views:
+        assert [(found.type, found.counts, found.holds) for found in view.goals] == [
+            ("k-anonymity", "people", True), ("l-diversity", "people", True),
+        ]  # fmt: skip
+        for rows in view.frame.partition_by(quasi_of(view)):
+            assert rows["ill"].n_unique() >= 3
+            if "note" in rows.columns:
+                assert len({whose[note] for note in rows["note"]}) >= 4
+    assert [found.achieved for found in release.goals] == [
+        min(view.goals[at].achieved for view in release.views) for at in (0, 1)
+    ]
+    release.write(tmp_path / "x.csv")
+    assert [goal["holds"] for goal in release.to_dict()["goals"]] == [True, True]
 
 
 def test_all_faults_of_all_views_are_reported_at_once():
@@ -447,8 +472,11 @@ def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatc
 
 
 def test_a_view_that_does_not_verify_in_memory_is_not_returned(monkeypatch):
-    verdict = Verdict(True, 60, 1, 4, (), ())
-    monkeypatch.setattr(viewed, "verify_table", lambda *_, **__: verdict)
+    def miscount(*given, **how):
+        verdict = verify_table(*given, **how)
+        return replace(verdict, classes=verdict.classes + 1)
+
+    monkeypatch.setattr(viewed, "verify_table", miscount)
     with pytest.raises(PromiseError, match="View 1: "):
         shoal.anonymize(people(), recipe_of())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from shoal.anatomize import anatomize
 from shoal.anatomized import Anatomized
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import choose
+from shoal.compose import Companions
 from shoal.engine import local
 from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWarning
 from shoal.goals import COUNTED, LDiversity, from_text
@@ -59,6 +62,8 @@ def anonymize(
     options: Mapping[str, Any] | None = None,
     views: str | list[list[str]] | None = None,
     views_by: str | None = None,
+    also: Iterable[str | Path] = (),
+    accept_composition: bool = False,
     progress: Progress | None = None,
 ) -> Release | Anatomized | ViewsRelease:
     """Publish a table so that every row hides among at least k that look alike.
@@ -85,6 +90,11 @@ def anonymize(
         Publish several tables instead of one: which quasi columns each has.
     views_by : {"clustering", "projection"}, optional
         Whether each has classes of its own, or all show the classes of one.
+    also : iterable of str or Path, optional
+        Manifests of earlier releases about the same people. What all tables give away together is
+        checked, and refused if it is too much.
+    accept_composition : bool, default False
+        Publish even so; the check is made and reported.
     progress : callable, optional
         Called with the name of a stage and the share of it that is done.
 
@@ -121,7 +131,7 @@ def anonymize(
                 "output": {"views": views, "views_by": views_by},
             },
         )
-    release = prepare(data, recipe, progress=progress)
+    release = prepare(data, recipe, also=also, accept_composition=accept_composition, progress=progress)
     if isinstance(release, Anatomized | ViewsRelease):
         with stage(release.timings, "verify", progress):
             release.check()
@@ -174,7 +184,12 @@ def encode(
 
 
 def prepare(
-    data: Any, recipe: Recipe, *, progress: Progress | None = None
+    data: Any,
+    recipe: Recipe,
+    *,
+    also: Iterable[str | Path] = (),
+    accept_composition: bool = False,
+    progress: Progress | None = None,
 ) -> Release | Anatomized | ViewsRelease:
     """Make a release that nobody has verified yet: verify it before it leaves the house.
 
@@ -182,6 +197,7 @@ def prepare(
     """
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
+    companions = Companions.of(recipe, also, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = table_of(data, recipe)
@@ -191,7 +207,10 @@ def prepare(
     if recipe.method.name == "anatomy":
         return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
     if recipe.output.views != "whole":
-        views = make_views(table, recipe, finish=_finished, kind=kind, timings=timings, progress=progress)
+        finish = partial(_finished, companions=companions)
+        views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
+        with stage(timings, "composition", progress):
+            views = replace(views, composition=companions.check(table))
         for number, view in enumerate(views.views, 1):
             _warn_unprotected(view, f"View {number}: ")
         return views
@@ -200,7 +219,13 @@ def prepare(
     method, _ = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
         found = local.run(encoded, recipe, method, tick)
-    release = _finished(table, encoded, found, recipe, kind=kind, timings=timings, progress=progress)
+    release = _finished(
+        table, encoded, found, recipe,
+        companions=companions, kind=kind, timings=timings, progress=progress,
+    )  # fmt: skip
+    if companions.are_several:
+        with stage(timings, "composition", progress):
+            release = replace(release, composition=companions.check(table))
     _warn_unprotected(release)
     return release
 
@@ -211,6 +236,7 @@ def _finished(
     found: ClusterResult,
     recipe: Recipe,
     *,
+    companions: Companions,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None,
@@ -220,6 +246,7 @@ def _finished(
     with stage(timings, "recode", progress):
         published = published_as(encoded, found, recipe)
         frame, people = _released_frame(table, encoded, published, recipe)
+        companions.note(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
         # Boxes of single rows make no classes: what is said about the rows then is said by group.
         shown = published if found.ring is None else publish(encoded, found.labels, recipe)

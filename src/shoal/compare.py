@@ -18,6 +18,7 @@ from shoal.engine import local
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
 from shoal.measure.loss import Loss
 from shoal.options import METHODS as NAMED
+from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe, did_you_mean
 from shoal.report.comparison import write_chart
 from shoal.stages import Progress, stage
@@ -69,13 +70,22 @@ Encodings = dict[str | None, Encoded]  # by label
 
 @dataclass(frozen=True)
 class Trial:
-    """One method at one k; `label` is the column that CM counts."""
+    """One method at one k; `label` is the column that CM counts, `plain` what k alone would lose."""
 
     method: str
     k: int
     seed: int
     label: str | None
     outcome: Outcome | Refusal
+    plain: Outcome | Refusal | None = None
+
+    @property
+    def added_loss(self) -> float | None:
+        """What the privacy goals besides k cost: Total IL above that of k alone."""
+        if not isinstance(self.outcome, Outcome) or not isinstance(self.plain, Outcome):
+            return None
+        il, without = self.outcome.loss.il, self.plain.loss.il
+        return None if il is None or without is None else il - without
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, or the error in their place."""
@@ -89,6 +99,7 @@ class Trial:
             "classes": None if done is None else done.classes,
             "suppressed": None if done is None else done.suppressed,
             "loss": None if done is None else done.loss.to_dict(),
+            "added_loss": self.added_loss,
             "bound": None,
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
@@ -210,7 +221,10 @@ def compare(
         title = f"{name}, k = {k} ({at} of {len(asked)})"
         outcome = _outcome(encodings, variant, title, progress)
         label = variant.label if isinstance(variant, Recipe) else None
-        trials.append(Trial(name, k, recipe.method.seed, label, outcome))
+        plain = None
+        if recipe.privacy.goal and isinstance(outcome, Outcome):
+            plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
+        trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain))
     return Comparison(tuple(trials), table.height, warm_rows, timings)
 
 
@@ -277,6 +291,13 @@ def _variant(recipe: Recipe, method: str, k: int) -> Variant:
         return Refusal.of(error)
 
 
+def _without_goals(variant: Variant) -> Variant:
+    """Return the recipe with k as its only goal, to see what the others cost."""
+    if isinstance(variant, Refusal):
+        return variant
+    return variant.model_copy(update={"privacy": variant.privacy.model_copy(update={"goal": []})})
+
+
 def _encodings(table: pl.DataFrame, variants: Sequence[Variant]) -> Encodings:
     """Encode the table once for each label: that is all that an encoding takes from a method."""
     encodings: Encodings = {}
@@ -328,9 +349,13 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
     """Measure what would be published, as `anonymize` does."""
     published = published_as(encoded, found, variant)
     sizes = np.bincount(published.labels[published.labels >= 0])
+    goals = None if found.ring else GoalSet.of(encoded, variant)
     k, smallest = variant.privacy.k, int(sizes.min())
     if smallest < k and found.ring is None:  # the loss of such classes says nothing beside those of others
         message = f"The smallest class has {smallest} rows, not {k}."
+        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    if goals is not None and not goals.judge(published.labels).good.all():
+        message = "A class does not meet a privacy goal."
         raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
     return Outcome(
         seconds=seconds,

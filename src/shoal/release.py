@@ -75,6 +75,8 @@ class Release:
         Every goal besides k, asked and achieved.
     people : pyarrow.Array or None
         The person of each row, where a subject column tells. For the verifier; never written.
+    composition : dict, optional
+        What this release and earlier ones give away together, as a check of them says.
     """
 
     frame: pl.DataFrame
@@ -95,6 +97,7 @@ class Release:
     original: pa.Table | None = None
     further_goals: tuple[Goal, ...] = ()
     people: pa.Array | None = None
+    composition: dict[str, Any] | None = None
 
     @property
     def has_report(self) -> bool:
@@ -253,6 +256,7 @@ class Release:
             "suppressed": self.suppressed,
             "goals": [vars(goal) for goal in self.goals],
             "loss": _all_rounded(self.loss),
+            **({} if self.composition is None else {"composition": self.composition}),
             "versions": versions(),
         }
 
@@ -274,6 +278,7 @@ class Release:
             "loss_tight": self.loss_tight.to_dict(),
             "bound": None,
             "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            "composition": self.composition,
         }
 
     def __repr__(self) -> str:

@@ -150,8 +150,8 @@ class ViewsRelease:
                     tick((at + 1) / number)
             with stage(self.timings, "verify", progress) as tick:
                 for at, asked in enumerate(promised_views(self.recipe)):
-                    rows = self.views[at].released
-                    self._accept(at, verify(made[at], asked, rows=rows, manifest=False))
+                    rows, people = self.views[at].released, self.views[at].people
+                    self._accept(at, verify(made[at], asked, rows=rows, manifest=False, subjects=people))
                     tick((at + 1) / number)
             digests = [sha256(file) for file in made[:number]]
             text = json.dumps(self.manifest(digests), indent=2, ensure_ascii=False) + "\n"
@@ -174,7 +174,8 @@ class ViewsRelease:
         """Verify the tables in memory."""
         for at, asked in enumerate(promised_views(self.recipe)):
             view = self.views[at]
-            self._accept(at, verify_table(view.frame.to_arrow(), asked, rows=view.released))
+            table, rows, people = view.frame.to_arrow(), view.released, view.people
+            self._accept(at, verify_table(table, asked, rows=rows, subjects=people))
 
     def _accept(self, at: int, verdict: Verdict) -> None:
         """Raise unless the verifier found every promise of a view kept; say which view it is."""
@@ -211,6 +212,7 @@ class ViewsRelease:
                 }
                 for view, told in zip(self.views, of_views, strict=True)
             ],
+            "composition": self.composition,
             "versions": versions(),
         }
 

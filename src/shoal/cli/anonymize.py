@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +12,11 @@ import typer
 
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
+from shoal.cli.goals import composition_lines, goal_line
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, OutputError, RecipeError
+from shoal.goals import from_text
 
 _LATER = "Not in this version."
 
@@ -52,13 +55,32 @@ def anonymize(
     no_bound: Annotated[
         bool, typer.Option("--no-bound", help="Skip the lower bound of the loss.", hidden=True)
     ] = False,
-    goal: Annotated[list[str] | None, typer.Option("--goal", help=_LATER, hidden=True)] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            "--subject",
+            help="The column that tells people apart; k counts people.",
+            rich_help_panel="Columns",
+        ),
+    ] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'
+        ),
+    ] = None,
     views: Views = None,
     views_by: ViewsBy = None,
     effort: Annotated[str | None, typer.Option("--effort", help=_LATER, hidden=True)] = None,
-    also: Annotated[list[str] | None, typer.Option("--also", help=_LATER, hidden=True)] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--also", metavar="MANIFEST", help="Check beside an earlier release: its X.csv.manifest.json."
+        ),
+    ] = None,
     accept_composition: Annotated[
-        bool, typer.Option("--accept-composition", help=_LATER, hidden=True)
+        bool,
+        typer.Option("--accept-composition", help="Publish although tables together give away too much."),
     ] = False,
     record: Annotated[str | None, typer.Option("--record", help=_LATER, hidden=True)] = None,
     as_json: Json = False,
@@ -72,27 +94,28 @@ def anonymize(
     shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
     """
     with reporting(as_json, quiet):
-        _refuse_later(
-            {"--goal": goal, "--effort": effort, "--also": also,
-             "--accept-composition": accept_composition, "--record": record}
-        )  # fmt: skip
-        columns = given_roles(quasi, sensitive, identifier, keep, drop)
+        _refuse_later({"--effort": effort, "--record": record})
+        columns = given_roles(quasi, sensitive, identifier, keep, drop, subject)
         for name, file in _hierarchies(hierarchy or []).items():
             columns.setdefault(name, {})["hierarchy"] = file
         changes = {
             "columns": {**columns, "default": default},
-            "privacy": {"k": k},
+            "privacy": {"k": k, "goal": [from_text(text) for text in goal] if goal else None},
             "method": {"name": method, "seed": seed},
             "output": {"path": None if output is None else str(output), **given_views(views, views_by)},
         }
-        result = publish(_recipe(source, changes), quiet)
+        result = publish(
+            _recipe(source, changes), quiet, also=also or (), accept_composition=accept_composition
+        )
         if as_json:
             print_json(result)
         elif not quiet:
             print(summary(result))
 
 
-def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
+def publish(
+    recipe: Any, quiet: bool, *, also: Iterable[Path] = (), accept_composition: bool = False
+) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
     from shoal.table.write import manifest_path, report_path
@@ -105,7 +128,7 @@ def publish(recipe: Any, quiet: bool) -> dict[str, Any]:
     if not quiet:
         announce_compiling()
     with progress_bar(quiet) as progress:
-        release = prepare(None, recipe, progress=progress)
+        release = prepare(None, recipe, also=also, accept_composition=accept_composition, progress=progress)
         path = release.write(report=release.has_report, progress=progress)
     paths = {
         "output": str(path),
@@ -170,10 +193,8 @@ def summary(result: dict[str, Any]) -> str:
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
     lines += [f"  {remark}" for remark in result["remarks"]]
-    lines += [
-        f"  {goal['type']}: asked {goal['asked']}, achieved {goal['achieved']} - {how}"
-        for goal in result["goals"]
-    ]
+    lines += [f"  {goal_line(goal)} - {how}" for goal in result["goals"]]
+    lines += [f"  {line}" for line in composition_lines(result["composition"])]
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         f"  release:  {result['output']}",

@@ -101,9 +101,19 @@ def _print(result: dict[str, Any]) -> None:
         f"* lowest {measure} at this k    - not defined",
         f"seconds: clustering alone, after an untimed run on {result['warm_rows']:,} rows that compiles",
         *_label_notes(result["results"]),
+        *_added_notes(result["results"]),
         *([] if result["chart"] is None else [f"chart: {result['chart']}"]),
     ]
     print("\n".join(lines))
+
+
+def _added_notes(results: list[dict[str, Any]]) -> list[str]:
+    """Say what the column of added losses means, where there is one."""
+    if all(trial["added_loss"] is None for trial in results):
+        return []
+    return [
+        "added: IL above that of the same method with k alone; seconds include both ways of keeping goals"
+    ]
 
 
 def _label_notes(results: list[dict[str, Any]]) -> list[str]:
@@ -118,9 +128,10 @@ def _label_notes(results: list[dict[str, Any]]) -> list[str]:
 
 
 _HEADERS = (
-    ("", "", "dist.", "", "", "", "suppr.", ""),
-    ("IL", "GCP %", "ratio", "DM", "CM", "classes", "rows", "seconds"),
+    ("", "", "", "dist.", "", "", "", "suppr.", ""),
+    ("IL", "added", "GCP %", "ratio", "DM", "CM", "classes", "rows", "seconds"),
 )
+_ADDED = 1  # what further privacy goals cost; without them there is no such column
 
 
 def _table(results: list[dict[str, Any]], gap: int) -> Any:
@@ -130,7 +141,11 @@ def _table(results: list[dict[str, Any]], gap: int) -> Any:
     from rich.text import Text
 
     told = [_cells(trial) if trial["error"] is None else [] for trial in results]
-    widths = [max(map(len, column)) for column in zip(*_HEADERS, *filter(None, told), strict=True)]
+    headers = [list(header) for header in _HEADERS]
+    if all(trial["added_loss"] is None for trial in results):
+        for cells in filter(None, [*headers, *told]):
+            del cells[_ADDED]
+    widths = [max(map(len, column)) for column in zip(*headers, *filter(None, told), strict=True)]
 
     def line(cells: Sequence[str]) -> str:
         return (" " * gap).join(text.rjust(width) for text, width in zip(cells, widths, strict=True))
@@ -139,7 +154,7 @@ def _table(results: list[dict[str, Any]], gap: int) -> Any:
     longest = max(len(trial["method"]) for trial in results)
     table.add_column("\n  method", no_wrap=True, min_width=2 + longest)
     table.add_column("\nk", justify="right", no_wrap=True)
-    table.add_column("\n".join(map(line, _HEADERS)), min_width=len(line(_HEADERS[0])))
+    table.add_column("\n".join(map(line, headers)), min_width=len(line(headers[0])))
     for at, (trial, cells) in enumerate(zip(results, told, strict=True)):
         if at and trial["k"] != results[at - 1]["k"]:
             table.add_section()
@@ -154,7 +169,8 @@ def _cells(trial: dict[str, Any]) -> list[str]:
     """Write the numbers of a trial, in the order of the headers."""
     loss = trial["loss"]
     return [
-        "-" if loss["il"] is None else f"{loss['il']:,.0f}" if loss["il"] >= 1000 else f"{loss['il']:.4g}",
+        _loss(loss["il"]),
+        _loss(trial["added_loss"]),
         "-" if loss["gcp"] is None else f"{100 * loss['gcp']:.2f}",
         "-" if loss["distortion_ratio"] is None else f"{loss['distortion_ratio']:.3f}",
         "-" if loss["dm"] is None else f"{loss['dm']:,}",
@@ -163,3 +179,9 @@ def _cells(trial: dict[str, Any]) -> list[str]:
         f"{trial['suppressed']:,}",
         f"{trial['seconds']:.3f}" if trial["seconds"] < 10 else f"{trial['seconds']:,.1f}",
     ]
+
+
+def _loss(il: float | None) -> str:
+    if il is None:
+        return "-"
+    return f"{il:,.0f}" if abs(il) >= 1000 else f"{il:.4g}"

@@ -23,7 +23,12 @@ Drop = Annotated[str | None, _option("--drop", "Other columns to leave out.")]
 
 
 def given_roles(
-    quasi: str | None, sensitive: str | None, identifier: str | None, keep: str | None, drop: str | None
+    quasi: str | None,
+    sensitive: str | None,
+    identifier: str | None,
+    keep: str | None,
+    drop: str | None,
+    subject: str | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return a [columns] section made from flags."""
     from shoal.recipe import roles_of
@@ -34,5 +39,6 @@ def given_roles(
         identifier=names(identifier),
         keep=names(keep),
         drop=names(drop),
+        subject=[subject] if subject else [],
     )
     return {name: {"role": role} for name, role in roles.items()}

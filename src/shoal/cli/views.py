@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.goals import composition_lines, goal_line
 from shoal.errors import RecipeError
 
 _WORDS = ("whole", "equal", "unequal", "nested")
@@ -71,7 +72,7 @@ def views_summary(result: dict[str, Any]) -> str:
     gcp = _share(result)
     lines += [
         f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
-        f"  together: {_together(result)}",
+        *(f"  {line}" for line in _together(result)),
         f"  manifest: {result['manifest']}",
         f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",
     ]
@@ -84,12 +85,7 @@ def _view_lines(number: int, view: dict[str, Any]) -> list[str]:
         f"    {view['released']:,} rows in {view['classes']:,} classes ({view['suppressed']:,} suppressed), "
         f"information loss {_share(view):.1%}",
     ]
-    for goal in view["goals"]:
-        about = f" of `{goal['column']}`" if goal["column"] else ""
-        lines.append(
-            f"    {goal['type']}{about}: asked {goal['asked']}, achieved {goal['achieved']} - "
-            "verified on the written file"
-        )
+    lines += [f"    {goal_line(goal)} - verified on the written file" for goal in view["goals"]]
     return [*lines, f"    release: {view['output']}", f"    report:  {view['report']}"]
 
 
@@ -100,11 +96,11 @@ def _share(result: dict[str, Any]) -> float:
     return share
 
 
-def _together(result: dict[str, Any]) -> str:
-    if len(result["views"]) == 1:
-        return "there is one view"
+def _together(result: dict[str, Any]) -> list[str]:
+    if len(result["views"]) == 1 and result["composition"] is None:
+        return ["there is one view"]
     if result["views_by"] == "projection":
-        return "all views show one clustering: they tell no more than its release in one table would"
+        return ["all views show one clustering: they tell no more than its release in one table would"]
     if result["composition"] is None:
-        return "not checked; whoever has several views may learn more than each one tells"
-    return "checked"
+        return ["not checked together: whoever has several views may learn more than each one tells"]
+    return composition_lines(result["composition"])

@@ -113,6 +113,15 @@ def measure_of(goal: Goal) -> Measure:
     return disclosure.measure(goal)
 
 
+def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
+    """Tell whether values that occur so often would meet a goal that compares them with nothing else."""
+    from shoal.kernels import goals as kernel
+
+    found, total = np.array(counts, np.int64), sum(counts)
+    asked = measure_of(goal)
+    return bool(kernel.judged_alone(asked.kind, asked.bound, asked.second, found, total, total)[0])
+
+
 def by_class(labels: IntArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the rows class by class, ascending within one, and where each class ends."""
     rows = np.flatnonzero(labels >= 0)
