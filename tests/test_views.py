@@ -5,6 +5,7 @@ import json
 import warnings
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -29,6 +30,9 @@ from tests.strategies import tables
 from tests.test_cli import KEYS, LOSSES
 
 viewed = importlib.import_module("shoal.viewed")
+# What views give away together has tests of its own; these are about the views.
+anonymize = partial(shoal.anonymize, accept_composition=True)
+ACCEPT = "--accept-composition"
 SETS = [["age", "sex"], ["age", "zip"]]
 ZIPS = {"10": {"101": ["1010", "1011"], "102": ["1020", "1021"]}}
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.SensitiveUnprotectedWarning")
@@ -92,7 +96,7 @@ def named(folder):
 @pytest.mark.parametrize("by", ["clustering", "projection"])
 def test_column_sets_of_example_4(views, columns, by):
     table = people().rename({"age": "A", "sex": "G", "zip": "Z", "ill": "D"}).drop("note")
-    release = shoal.anonymize(
+    release = anonymize(
         table, quasi=["A", "G", "Z"], sensitive=["D"], k=3, method="mondrian", views=views, views_by=by
     )
     assert isinstance(release, ViewsRelease)
@@ -102,13 +106,13 @@ def test_column_sets_of_example_4(views, columns, by):
 
 
 def test_a_kept_column_is_in_the_first_view_only_and_it_is_said_why():
-    release = shoal.anonymize(people(), recipe_of())
+    release = anonymize(people(), recipe_of())
     assert [frame.columns for frame in release.tables] == [
         ["age", "ill", "note"], ["age", "sex", "ill"], ["age", "zip", "ill"],
     ]  # fmt: skip
     assert Counter(release.tables[0]["note"]) == Counter(people()["note"])
     assert any("`note`" in remark and "view 1 only" in remark for remark in release.remarks)
-    without = shoal.anonymize(people(), recipe_of(columns={"note": {"role": "drop"}}))
+    without = anonymize(people(), recipe_of(columns={"note": {"role": "drop"}}))
     assert without.remarks == ()
 
 
@@ -129,10 +133,10 @@ def test_options_that_name_columns_are_those_of_the_view():
     assert [part.method.options["weights"] for part in view_recipes(recipe)] == [
         {"age": weights["age"]}, {}, {"zip": weights["zip"]},
     ]  # fmt: skip
-    assert shoal.anonymize(people(), recipe).k >= 4
+    assert anonymize(people(), recipe).k >= 4
     unknown = recipe_of("equal", method="kaca", options={"weights": {"zop": [1.0]}})
     with pytest.raises(RecipeError, match="`zop`, which is no quasi column"):
-        shoal.anonymize(people(), unknown)
+        anonymize(people(), unknown)
 
 
 # Each view by itself.
@@ -142,10 +146,10 @@ def test_options_that_name_columns_are_those_of_the_view():
 @pytest.mark.parametrize("method", ["k-member", "mondrian", "systematic", "incognito"])
 def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
     recipe = recipe_of(views, method=method)
-    release = shoal.anonymize(people(), recipe)
+    release = anonymize(people(), recipe)
     for view, asked in zip(release.views, view_recipes(recipe), strict=True):
         assert isinstance(view, Release)
-        alone = shoal.anonymize(people(), asked)
+        alone = anonymize(people(), asked)
         assert view.frame.equals(alone.frame)
         assert (view.loss, view.loss_tight, view.classes, view.k) == (
             alone.loss, alone.loss_tight, alone.classes, alone.k,
@@ -158,7 +162,7 @@ def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
 def test_every_view_is_k_anonymous_and_keeps_all_rows(case, views, by_projection):
     sections = case.recipe.to_dict()
     sections["output"] = {"views": views, "views_by": "projection" if by_projection else "clustering"}
-    release = shoal.anonymize(case.table, Recipe.from_dict(sections))
+    release = anonymize(case.table, Recipe.from_dict(sections))
     assert release.released == release.rows == case.table.height
     for view in release.views:
         assert min(classes_of(view).values()) >= case.recipe.privacy.k
@@ -167,7 +171,7 @@ def test_every_view_is_k_anonymous_and_keeps_all_rows(case, views, by_projection
 
 def test_rows_are_in_the_order_of_what_is_published_and_have_no_number():
     """Nothing but the published cells decides where a row stands, so places join no views."""
-    for view in shoal.anonymize(people(), recipe_of(SETS, by="clustering")).views:
+    for view in anonymize(people(), recipe_of(SETS, by="clustering")).views:
         names = [*quasi_of(view), *(name for name in ("ill", "note") if name in view.frame.columns)]
         assert view.frame.select(names).rows() == sorted(view.frame.select(names).rows())
         assert set(names) == set(view.frame.columns)
@@ -179,7 +183,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_the_rows(by, e
     recipe = recipe_of(SETS, by, method="k-member", seed=7)
     shuffled = people().sample(fraction=1, shuffle=True, seed=9)
     for name, table in {"a": people(), "b": shuffled}.items():
-        shoal.anonymize(table, recipe).write(tmp_path / f"{name}.{ending}", report=True)
+        anonymize(table, recipe).write(tmp_path / f"{name}.{ending}", report=True)
     for part in (f"1.{ending}", f"2.{ending}", f"{ending}.manifest.json"):
         assert (tmp_path / f"a.{part}").read_bytes() == (tmp_path / f"b.{part}").read_bytes()
 
@@ -189,10 +193,10 @@ def test_rows_are_left_out_view_by_view():
     zips = [None if i < 2 else code for i, code in enumerate(people()["zip"])]
     table = people().with_columns(age=pl.Series(ages, dtype=pl.Int64), zip=pl.Series(zips))
     privacy = {"missing": "suppress", "max_suppressed": 0.1}
-    release = shoal.anonymize(table, recipe_of("equal", privacy=privacy))
+    release = anonymize(table, recipe_of("equal", privacy=privacy))
     assert [view.suppressed for view in release.views] == [6, 0, 2]
     assert (release.rows, release.released, release.suppressed) == (60, 54, 6)
-    whole = shoal.anonymize(table, recipe_of("equal", "projection", privacy=privacy))
+    whole = anonymize(table, recipe_of("equal", "projection", privacy=privacy))
     assert [view.suppressed for view in whole.views] == [6, 6, 6]
 
 
@@ -203,7 +207,7 @@ def test_every_view_keeps_the_goals_and_counts_people(by, method, tmp_path):
     goal = {"type": "l-diversity", "column": "ill", "l": 3}
     columns = {"who": {"role": "subject"}}
     recipe = recipe_of(SETS, by, method, columns=columns, privacy={"goal": [goal]})
-    release = shoal.anonymize(table, recipe)
+    release = anonymize(table, recipe)
     whose = dict(zip(table["note"], table["who"], strict=True))
     for view in release.views:
         assert [(found.type, found.counts, found.holds) for found in view.goals] == [
@@ -224,7 +228,7 @@ def test_all_faults_of_all_views_are_reported_at_once():
     table = people().with_columns(sex=pl.lit("x"), age=pl.lit("y"))
     recipe = recipe_of("nested", columns={"sex": {"kind": "numeric"}})
     with pytest.raises(DataError) as refused:
-        shoal.anonymize(table, recipe)
+        anonymize(table, recipe)
     assert [fault.code for fault in refused.value.faults] == ["data.kind", "data.kind"]
 
 
@@ -234,8 +238,8 @@ def test_all_faults_of_all_views_are_reported_at_once():
 @pytest.mark.parametrize("method", ["k-member", "mondrian", "incognito", "kaca", "systematic"])
 @pytest.mark.parametrize("output", [{}, {"bounds_as": "columns"}, {"values": "microaggregate"}])
 def test_projections_show_the_columns_of_one_release(method, output):
-    whole = shoal.anonymize(people(), recipe_of("whole", method=method, output=output))
-    release = shoal.anonymize(people(), recipe_of("nested", "projection", method=method, output=output))
+    whole = anonymize(people(), recipe_of("whole", method=method, output=output))
+    release = anonymize(people(), recipe_of("nested", "projection", method=method, output=output))
     for view in release.views:
         columns = view.frame.columns
         assert Counter(view.frame.rows()) == Counter(whole.frame.select(columns).rows())
@@ -250,9 +254,9 @@ def test_projections_show_the_columns_of_one_release(method, output):
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]))
 def test_projections_of_generated_tables(case, views):
     sections = case.recipe.to_dict()
-    whole = shoal.anonymize(case.table, Recipe.from_dict(sections)).frame
+    whole = anonymize(case.table, Recipe.from_dict(sections)).frame
     sections["output"] = {"views": views, "views_by": "projection"}
-    for frame in shoal.anonymize(case.table, Recipe.from_dict(sections)).tables:
+    for frame in anonymize(case.table, Recipe.from_dict(sections)).tables:
         assert Counter(frame.rows()) == Counter(whole.select(frame.columns).rows())
 
 
@@ -262,14 +266,14 @@ def test_projections_of_generated_tables(case, views):
 @pytest.mark.parametrize("by", ["clustering", "projection"])
 def test_losses_are_told_for_each_view_and_summed(by):
     recipe = recipe_of(by=by, columns={"zip": {"weight": 3.0}})
-    release = shoal.anonymize(people(), recipe)
+    release = anonymize(people(), recipe)
     for name in ("loss", "loss_tight"):
         summed = getattr(release, name)
         assert summed.il == pytest.approx(sum(getattr(view, name).il for view in release.views))
         # All that could be lost: 60 rows of 1, then 1 + 1, then 1 + 3.
         assert summed.gcp == pytest.approx(summed.il / (60 * 7))
         assert (summed.dm, summed.c_avg, summed.cm, summed.distortion_ratio) == (None,) * 4
-    typical = shoal.anonymize(people(), recipe_of(by=by, output={"values": "microaggregate"}))
+    typical = anonymize(people(), recipe_of(by=by, output={"values": "microaggregate"}))
     assert (typical.loss.il, typical.loss.gcp) == (None, None)
     assert typical.loss_tight.il > 0
 
@@ -312,7 +316,7 @@ def paper_recipe(views, by="projection"):
     ],
 )
 def test_examples_1_to_3_of_the_paper(views, printed, tight):
-    release = shoal.anonymize(PAPER, paper_recipe(views))
+    release = anonymize(PAPER, paper_recipe(views))
     found = []
     for view in release.views:
         ages = sorted(set(view.frame["age"])) if "age" in view.frame.columns else [None, None]
@@ -330,7 +334,7 @@ def test_examples_1_to_3_of_the_paper(views, printed, tight):
 
 def test_equal_views_may_lose_less_when_each_is_clustered_by_itself():
     """What the paper's printed tables do not use: a view has fewer columns to agree in."""
-    release = shoal.anonymize(PAPER, paper_recipe("equal", by="clustering"))
+    release = anonymize(PAPER, paper_recipe("equal", by="clustering"))
     tight = [view.loss_tight.il for view in release.views]
     # By sex alone: {m, m, m}, {m, f, f} costs 3; zip: {0, 0, 0}, {0, 1, 2} costs 3.
     assert tight == pytest.approx([1.667, 3, 3], abs=5e-4)
@@ -340,7 +344,7 @@ def test_equal_views_may_lose_less_when_each_is_clustered_by_itself():
 
 
 def test_files_and_manifest(tmp_path):
-    release = shoal.anonymize(people(), recipe_of(output={"path": str(tmp_path / "X.csv")}))
+    release = anonymize(people(), recipe_of(output={"path": str(tmp_path / "X.csv")}))
     assert release.write(report=True) == tmp_path / "X.csv"
     views = ["X.1.csv", "X.2.csv", "X.3.csv"]
     assert named(tmp_path) == {*views, "X.csv.manifest.json", *(f"{name}.report.html" for name in views)}
@@ -365,7 +369,7 @@ def test_files_and_manifest(tmp_path):
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "arrow", "feather"])
 def test_other_formats(ending, tmp_path):
     recipe = recipe_of(SETS)
-    shoal.anonymize(people(), recipe).write(tmp_path / f"x.{ending}")
+    anonymize(people(), recipe).write(tmp_path / f"x.{ending}")
     assert named(tmp_path) == {f"x.1.{ending}", f"x.2.{ending}", f"x.{ending}.manifest.json"}
     verdict = shoal.verify(tmp_path / f"x.{ending}", recipe)
     assert (verdict.holds, verdict.rows) == (True, 120)
@@ -373,7 +377,7 @@ def test_other_formats(ending, tmp_path):
 
 def test_the_recipe_of_a_view_verifies_its_file_alone(tmp_path):
     """As the view's report tells its reader to."""
-    release = shoal.anonymize(people(), recipe_of(SETS))
+    release = anonymize(people(), recipe_of(SETS))
     release.write(tmp_path / "x.csv", report=True)
     for number, view in enumerate(release.views, 1):
         (tmp_path / "view.toml").write_text(view.recipe.to_toml(), encoding="utf-8")
@@ -384,22 +388,22 @@ def test_the_recipe_of_a_view_verifies_its_file_alone(tmp_path):
 
 
 def test_views_of_an_earlier_release_that_had_more_are_removed(tmp_path):
-    shoal.anonymize(people(), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
+    anonymize(people(), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
     (tmp_path / "x.2020.csv").write_text("somebody's own\n")
-    shoal.anonymize(people(), recipe_of(SETS)).write(tmp_path / "x.csv")
+    anonymize(people(), recipe_of(SETS)).write(tmp_path / "x.csv")
     assert named(tmp_path) >= {"x.1.csv", "x.2.csv", "x.csv.manifest.json", "x.2020.csv"}
     assert not {"x.3.csv", "x.3.csv.report.html"} & named(tmp_path)
     assert shoal.verify(tmp_path / "x.csv", recipe_of(SETS)).holds
 
 
 def test_a_file_that_no_manifest_tells_of_is_not_taken_for_a_stale_view(tmp_path):
-    release = shoal.anonymize(people(), recipe_of(SETS))
+    release = anonymize(people(), recipe_of(SETS))
     (tmp_path / "x.3.csv").write_text("somebody's own\n")
     before = snapshot(tmp_path)
     with pytest.raises(OutputError, match=r"x\.3\.csv is there already"):
         release.write(tmp_path / "x.csv")
     assert snapshot(tmp_path) == before
-    shoal.anonymize(people(), recipe_of("unequal")).write(tmp_path / "y.csv")
+    anonymize(people(), recipe_of("unequal")).write(tmp_path / "y.csv")
     (tmp_path / "y.3.csv").write_text("written over since\n")
     with pytest.raises(OutputError, match=r"y\.3\.csv is there already"):
         release.write(tmp_path / "y.csv")
@@ -411,7 +415,7 @@ def test_a_file_that_no_manifest_tells_of_is_not_taken_for_a_stale_view(tmp_path
       if (b, a) != (("--method", "anatomy"), ())),
 ], ids=str)  # fmt: skip
 def test_a_release_of_another_shape_is_not_robbed_of_its_manifest(first, second, tmp_path):
-    arguments = flags(TABLE)(tmp_path)
+    arguments = flags(TABLE, ACCEPT)(tmp_path)
     assert run("anonymize", *arguments, *first).exit_code == 0
     before = snapshot(tmp_path)
     result = run("anonymize", *arguments, *second)
@@ -433,9 +437,9 @@ def test_the_input_is_never_overwritten(tmp_path):
 @pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
 @pytest.mark.parametrize("at", range(1, 6))
 def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
-    release = shoal.anonymize(people(), recipe_of(SETS))
+    release = anonymize(people(), recipe_of(SETS))
     if second:
-        shoal.anonymize(people(seed=1), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
+        anonymize(people(seed=1), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
     before = snapshot(tmp_path)
     true_move, moves = viewed.move_into_place, []
 
@@ -453,7 +457,7 @@ def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
 def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatch):
-    arguments = flags(TABLE, "--views", "equal")(tmp_path)
+    arguments = flags(TABLE, ACCEPT, "--views", "equal")(tmp_path)
     assert run("anonymize", *arguments, "--seed", 5).exit_code == 0
     before = snapshot(tmp_path)
     true_verify, seen = viewed.verify, []
@@ -478,7 +482,7 @@ def test_a_view_that_does_not_verify_in_memory_is_not_returned(monkeypatch):
 
     monkeypatch.setattr(viewed, "verify_table", miscount)
     with pytest.raises(PromiseError, match="View 1: "):
-        shoal.anonymize(people(), recipe_of())
+        anonymize(people(), recipe_of())
 
 
 # The verifier.
@@ -486,7 +490,7 @@ def test_a_view_that_does_not_verify_in_memory_is_not_returned(monkeypatch):
 
 def written(tmp_path, recipe):
     people().write_csv(tmp_path / "people.csv")
-    shoal.anonymize(people(), recipe).write(tmp_path / "x.csv")
+    anonymize(people(), recipe).write(tmp_path / "x.csv")
     (tmp_path / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     return tmp_path / "x.csv"
 
@@ -499,7 +503,7 @@ def verify_command(tmp_path, *more):
 
 def test_one_verdict_about_all_views(tmp_path):
     recipe = recipe_of()
-    release = shoal.anonymize(people(), recipe)
+    release = anonymize(people(), recipe)
     written(tmp_path, recipe)
     status, verdict = verify_command(tmp_path, "--original", tmp_path / "people.csv")
     assert (status, verdict["holds"], verdict["problems"]) == (0, True, [])
@@ -561,7 +565,7 @@ def test_a_view_that_is_not_there_is_bad_usage(tmp_path):
 
 
 def test_tables_in_memory_are_verified_one_by_one():
-    release = shoal.anonymize(people(), recipe_of())
+    release = anonymize(people(), recipe_of())
     with pytest.raises(RecipeError, match="several tables"):
         verify_table(release.views[0].frame.to_arrow(), release.recipe)
 
@@ -585,14 +589,15 @@ def test_the_worst_goal_is_the_one_with_least_to_spare():
 
 
 def test_the_command_has_all_keys(tmp_path):
-    arguments = flags(TABLE, "--views", "age,city;age,born")(tmp_path)
+    arguments = flags(TABLE, ACCEPT, "--views", "age,city;age,born")(tmp_path)
     told = run("anonymize", *arguments, "--json")
     assert told.exit_code == 0, told.stderr
     numbers = json.loads(told.stdout)
     out = tmp_path / "out"
     assert set(numbers) >= KEYS | {"views", "composition", "files"}
     assert set(numbers["loss"]) == set(numbers["loss_tight"]) == LOSSES
-    assert (numbers["output"], numbers["composition"]) == (str(out / "out.csv"), None)
+    assert numbers["output"] == str(out / "out.csv")
+    assert (numbers["composition"]["views"], numbers["composition"]["accepted"]) == (2, True)
     assert numbers["files"] == [str(out / "out.1.csv"), str(out / "out.2.csv")]
     assert numbers["report"] == [f"{file}.report.html" for file in numbers["files"]]
     assert numbers["loss"]["il"] == pytest.approx(sum(view["loss"]["il"] for view in numbers["views"]))
@@ -609,10 +614,10 @@ def test_the_command_has_all_keys(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("by", "together"), [("clustering", "together: not checked"), ("projection", "show one clustering")]
+    ("by", "together"), [("clustering", "ACCEPTED although"), ("projection", "show one clustering")]
 )
 def test_the_summary_tells_of_every_view_and_shows_no_cell(by, together, tmp_path):
-    result = run("anonymize", *flags(TABLE, "--views", "equal", "--views-by", by)(tmp_path))
+    result = run("anonymize", *flags(TABLE, ACCEPT, "--views", "equal", "--views-by", by)(tmp_path))
     assert result.exit_code == 0, result.stderr
     for number, names in enumerate(["age, ill, note", "city, ill", "born, ill"], 1):
         assert f"view {number}: {names}" in result.stdout
@@ -625,7 +630,7 @@ def test_flags_lie_over_the_recipe(tmp_path):
     recipe = recipe_of("equal", "projection", input={"path": "people.csv"})
     people().write_csv(tmp_path / "people.csv")
     (tmp_path / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
-    command = ("anonymize", tmp_path / "recipe.toml", "--json", "-o")
+    command = ("anonymize", tmp_path / "recipe.toml", ACCEPT, "--json", "-o")
     kept = json.loads(run(*command, tmp_path / "a.csv").stdout)
     assert (len(kept["views"]), kept["views_by"]) == (3, "projection")
     listed = json.loads(run(*command, tmp_path / "b.csv", "--views", "age, sex ; zip").stdout)
@@ -651,21 +656,19 @@ def test_warnings_name_the_view():
     table = people().with_columns(ill=pl.lit("flu"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        shoal.anonymize(table, recipe_of(SETS))
+        anonymize(table, recipe_of(SETS))
     assert [str(warning.message).split(":")[0] for warning in caught] == ["View 1", "View 2"]
     assert all(" in such a class knows" in str(warning.message) for warning in caught)
 
 
 def test_tables_are_of_the_kind_that_was_given():
-    release = shoal.anonymize(people().to_pandas(), recipe_of(SETS))
+    release = anonymize(people().to_pandas(), recipe_of(SETS))
     assert [type(table) for table in release.tables] == [pd.DataFrame, pd.DataFrame]
 
 
 def test_progress_goes_from_none_to_all_through_the_views():
     seen = {}
-    shoal.anonymize(
-        people(), recipe_of(), progress=lambda name, share: seen.setdefault(name, []).append(share)
-    )
+    anonymize(people(), recipe_of(), progress=lambda name, share: seen.setdefault(name, []).append(share))
     for name in ("cluster", "recode", "measure"):
         assert seen[name] == sorted(seen[name])
         assert (seen[name][0], seen[name][-1]) == (0, pytest.approx(1))
@@ -673,7 +676,7 @@ def test_progress_goes_from_none_to_all_through_the_views():
 
 def test_no_cell_is_in_what_is_said(tmp_path):
     table = people(12).with_columns(sex=pl.lit(MARK), ill=pl.lit(MARK))
-    release = shoal.anonymize(table, recipe_of(SETS))
+    release = anonymize(table, recipe_of(SETS))
     release.write(tmp_path / "x.csv")
     manifest = (tmp_path / "x.csv.manifest.json").read_text(encoding="utf-8")
     for text in (repr(release), release._repr_html_(), manifest, json.dumps(release.to_dict())):

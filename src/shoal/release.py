@@ -195,6 +195,8 @@ class Release:
                 verify_command=f"shoal verify {quote(title)} --recipe RECIPE.toml",
                 versions=versions(),
                 digest=digest,
+                remarks=self.remarks,
+                composition=self.composition,
                 values=self.recipe.output.values,
                 bounds=self.recipe.output.bounds,
             )

@@ -27,6 +27,7 @@ Where this differs from the paper, or the paper from itself:
   of both the count and the size.
 - Figure 5 makes groups of l rows, fewer than k when k > l: neighbouring ones are joined until each has k. It
   deals row i of 1..|L| to group (i mod g) + 1, so the first row to the second group: here to the first.
+- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a group is split only when both sides are good.
 """
 # ruff: noqa: E741 - l is the paper's name, and the world's
 
@@ -187,7 +188,16 @@ def deal(sensitive, l, k, group):
     return classes
 
 
-def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=None) -> list[int]:
+def may_be(sides, sensitive, l, keeping):
+    """Whether both sides of a split are as diverse and as good as they should be."""
+    if l is not None and not all(is_diverse(sensitive, l, side) for side in sides):
+        return False
+    return keeping is None or all(keeping.good(side) for side in sides)
+
+
+def cb(
+    columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=None, keeping=None
+) -> list[int]:
     """Figure 4, and with `sensitive` and `l` section 4. The class number of every row.
 
     `priorities` has r permutations of 0..n-1: in round t the rows of a group are visited with ascending
@@ -216,7 +226,7 @@ def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=Non
     while waiting:  # line 2
         group = waiting.pop()
         sides = bisect(columns, k, group, priorities, unit) if len(group) >= 2 * k else None
-        if sides is None or (l is not None and not all(is_diverse(sensitive, l, side) for side in sides)):
+        if sides is None or not may_be(sides, sensitive, l, keeping):
             final.append(group)
         else:
             waiting += [sides[1], sides[0]]  # line 10

@@ -25,6 +25,11 @@ Where this differs from the paper, or the paper is silent:
 - Column weights: they multiply the weighted hierarchical distance. In the paper all are 1.
 - Missing values: a leaf of its own directly under the root, so at distance 1 from it; in a tree of one node,
   under a new root.
+- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a class that is not good is small too. Once it
+  has k rows it merges with the whole of the closest class, and its distance is that to the whole. Rows are
+  gone through in the order of their priorities, again and again the same one until its class is no longer
+  small; and when a trunk has lost what it needed, through all of them once more, as long as there are two
+  classes. (Without it no class becomes small again, and this is the order of line 3.)
 """
 
 from dataclasses import dataclass
@@ -92,6 +97,8 @@ def generalisation(columns, t1, t2):
 
 def taken(small, other, k):
     """Definition 11: how many rows of the other class merge with the small one, all or a stub."""
+    if len(small.rows) >= k:  # small for another reason
+        return len(other.rows)
     if len(small.rows) + len(other.rows) >= 2 * k:
         return k - len(small.rows)
     return len(other.rows)
@@ -114,8 +121,18 @@ def add(classes, t, rows):
     classes.append(Class(t, sorted(rows)))
 
 
+def next_small(classes, k, by_priority, keeping):
+    """The small class of the first row that has one; those passed by come again only after all others."""
+    while True:
+        row = by_priority[0]
+        members = next((c for c in classes if row in c.rows), None)
+        if members is not None and not (len(members.rows) >= k and keeping.good(members.rows)):
+            return members
+        by_priority.append(by_priority.pop(0))
+
+
 def kaca(
-    columns, k, priority, *, weights="uniform", beta=1, unit=None, outlier=None, may_suppress=0
+    columns, k, priority, *, weights="uniform", beta=1, unit=None, outlier=None, may_suppress=0, keeping=None
 ) -> list[int]:
     """Algorithm 1. The class number of every row, -1 for a suppressed one; numbered by their first rows.
 

@@ -10,6 +10,9 @@ Where this differs from the paper, or the paper from itself:
 - The text measures "furthest" from the class's first row; the pseudo-code overwrites r on line 10, and so
   measures from the last row added (`anchor`).
 - Missing values, weights, uneven trees and constant columns are not in the paper.
+- `keeping` (privacy goals beyond k, `tests.reference.keeping`), not in the paper either: a class of k rows that
+  is not good takes on more, always the row that costs least of the free ones that help it, without class
+  penalty, until it is good or no free row helps.
 """
 
 from collections import Counter
@@ -129,8 +132,14 @@ def find_best_cluster(columns, classes, row):
     return min(classes, key=lambda members: increase(columns, members, row))
 
 
+def find_helpful_record(columns, free, members, keeping):
+    """The free row that costs a class that is not good least, of those that help it; None: no row does."""
+    helpful = [x for x in free if keeping.helps(members, x)]
+    return min(helpful, key=lambda x: increase(columns, members, x), default=None)
+
+
 def kmember(
-    columns, k, start, priority, *, opens="furthest", anchor="last", labels=None, class_penalty=1
+    columns, k, start, priority, *, opens="furthest", anchor="last", labels=None, class_penalty=1, keeping=None
 ) -> list[int]:
     """Figure 5. The class number of every row; classes are numbered from 0 in the order of opening.
 
@@ -157,6 +166,13 @@ def kmember(
             r = find_best_record(columns, free, members, labels, class_penalty)  # line 10
             free.remove(r)  # line 11
             members.append(r)  # line 12
+        while keeping is not None and not keeping.good(members):
+            helpful = find_helpful_record(columns, free, members, keeping)
+            if helpful is None:
+                break
+            r = helpful
+            free.remove(r)
+            members.append(r)
         classes.append(members)  # line 14
         if anchor == "first":
             r = members[0]  # the text: "we choose a record that is furthest from ri"

@@ -18,6 +18,7 @@ cut is allowable when it gives two or more parts and each has at least k rows. S
   (siblings in the order of the mapping). Children with fewer than k rows are put together into a rest, which
   comes last; a rest with fewer than k rows joins the smallest other part (ties: the first) in its place.
 - A column of weight zero has width zero, and is tried after the others.
+- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a cut is allowable only when each part is good.
 """
 
 from tests.reference.kmember import NumericColumn, column_cost
@@ -59,17 +60,18 @@ def parts_of(column, rows, k, mode):
     return tree_parts(column, rows, k) if present else []
 
 
-def cut(columns, rows, k, mode):
+def cut(columns, rows, k, mode, keeping):
     """The parts of the first allowable cut, widest column first; None when there is no such cut."""
     widest_first = sorted(columns, key=lambda column: -column.weight * column_cost(column, rows))  # stable
     for column in widest_first:
         parts = parts_of(column, rows, k, mode)
-        if len(parts) >= 2 and all(len(part) >= k for part in parts):
+        are_good = keeping is None or all(keeping.good(part) for part in parts)
+        if len(parts) >= 2 and all(len(part) >= k for part in parts) and are_good:
             return [sorted(part) for part in parts]
     return None
 
 
-def mondrian(columns, k, *, mode="strict") -> list[int]:
+def mondrian(columns, k, *, mode="strict", keeping=None) -> list[int]:
     """The class number of every row; classes are numbered from 0 in depth-first order, low part first."""
     n = len(columns[0].values)
     if any(len(column.values) != n for column in columns):
@@ -83,7 +85,7 @@ def mondrian(columns, k, *, mode="strict") -> list[int]:
     waiting = [list(range(n))]  # the last one is next
     while waiting:
         rows = waiting.pop()
-        parts = cut(columns, rows, k, mode)
+        parts = cut(columns, rows, k, mode, keeping)
         if parts is None:
             classes.append(rows)
         else:

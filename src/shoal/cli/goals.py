@@ -11,9 +11,9 @@ def goal_line(goal: dict[str, Any]) -> str:
     names = [column] if isinstance(column, str) else column or []
     about = f" of {' and '.join(f'`{name}`' for name in names)}" if names else ""
     variant = f" ({goal['variant']})" if goal.get("variant") else ""
-    people = " people" if goal.get("counts") == "people" else ""
+    people = " (counting people)" if goal.get("counts") == "people" else ""
     asked, achieved = _short(goal["asked"]), _short(goal["achieved"])
-    return f"{goal['type']}{variant}{about}: asked {asked}{people}, achieved {achieved}"
+    return f"{goal['type']}{variant}{about}: asked {asked}, achieved {achieved}{people}"
 
 
 def _short(number: float | None) -> str:

@@ -15,7 +15,7 @@ from shoal.cluster.registry import MethodInfo
 from shoal.errors import InfeasibleError
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
-from shoal.privacy.repair import Mended, repair
+from shoal.privacy.repair import Mended, repair, told_loss
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded
 
@@ -76,9 +76,8 @@ def _meeting(
     losses = {name: mended.loss for name, (_, mended) in ways.items()}
     name = min(losses, key=losses.__getitem__)
     found, mended = ways[name]
-    remark = f"goals kept by {name}: Total IL by " + ", ".join(
-        f"{n} {loss:.6g}" for n, loss in losses.items()
-    )
+    told = ", ".join(f"{way} {told_loss(loss)}" for way, loss in losses.items())
+    remark = f"goals kept by {name}: Total IL by {told}"
     return replace(found, labels=mended.labels, remarks=(*found.remarks, remark, *mended.remarks))
 
 

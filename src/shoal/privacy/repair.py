@@ -19,7 +19,7 @@ it (the minimality attack of [wong2007]_). So it comes last, and only for classe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, isinf
+from math import floor, inf, isinf, log10
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,18 @@ def repair(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int
     remark = (
         f"{failing} of {int(labels.max()) + 1} classes failed a goal and were mended by {name} "
         f"({', '.join(done)}): Total IL by "
-        + ", ".join(f"{name} {way.loss:.6g}" for name, way in ways.items())
+        + ", ".join(f"{name} {told_loss(way.loss)}" for name, way in ways.items())
         + "; this step looks at sensitive values"
     )
     return replace(best, remarks=(remark,))
+
+
+def told_loss(loss: float) -> str:
+    """Write a loss with three digits: all of them would be a digest of the raw table."""
+    if not loss or isinf(loss):
+        return f"{loss:.0f}"
+    digits = 2 - floor(log10(loss))
+    return f"{round(loss, digits):,.{max(0, digits)}f}"
 
 
 def _mended(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int, *, deals: bool) -> Mended:

@@ -24,7 +24,8 @@ class Facts:
     k_asked, k : int
         The smallest class that was asked for, and the smallest there is.
     goals : sequence of mappings
-        Every goal: `type`, `column` (None for k-anonymity), `asked`, `achieved`, `holds`.
+        Every goal: `type`, `column` (None for k-anonymity), `asked`, `achieved`, `holds`, `variant`,
+        `counts`.
     method, paper : str
         The method that ran, and where it is described.
     seed : int
@@ -46,6 +47,10 @@ class Facts:
         Of everything that took part.
     digest : str or None
         SHA-256 of the released file; None when the release has not been written.
+    remarks : sequence of str
+        What the method has to say about its run: numbers, no values.
+    composition : mapping or None
+        What this and other tables give away together; None when there is none beside it.
     values : {"generalize", "microaggregate"}
     bounds : {"tight", "snapped"}
         How quasi values are published.
@@ -73,5 +78,7 @@ class Facts:
     versions: Mapping[str, str]
     digest: str | None = None
     bound: float | None = None
+    remarks: Sequence[str] = ()
+    composition: Mapping[str, Any] | None = None
     values: Literal["generalize", "microaggregate"] = "generalize"
     bounds: Literal["tight", "snapped"] = "tight"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -51,6 +51,7 @@ def render(facts: Facts) -> str:
         "significant": significant,
         "percent": percent,
         "goal": _goal_value,
+        "columns": _columns,
     }
     style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     has_shares = all(column.share_lost is not None for column in facts.profile.columns)
@@ -58,6 +59,8 @@ def render(facts: Facts) -> str:
         facts=facts,
         profile=facts.profile,
         holds=all(goal["holds"] for goal in facts.goals),
+        counts_people=any(goal.get("counts") == "people" for goal in facts.goals),
+        protected={name for goal in facts.goals for name in _columns(goal)},
         style=Markup(style),  # our own file, not anybody's text
         loss_chart=Markup(charts.loss_chart(facts.profile.columns)) if has_shares else None,
         class_chart=Markup(charts.class_chart(facts.profile.class_sizes)),
@@ -88,6 +91,14 @@ def _table(column: ColumnProfile) -> list[tuple[str, str, str]]:
     return [(cell.label, f"{before:.1f}", f"{after:.1f}") for cell, (before, after) in rows]
 
 
-def _goal_value(value: float) -> str:
+def _columns(goal: Mapping[str, Any]) -> list[str]:
+    """Return the sensitive columns that a goal is about."""
+    column = goal["column"]
+    return [column] if isinstance(column, str) else list(column or [])
+
+
+def _goal_value(value: float | None) -> str:
     """Write what a goal asks for or achieves: counts as they are, other numbers rounded."""
+    if value is None:
+        return "no finite number"
     return whole(value) if isinstance(value, int) else significant(value)
