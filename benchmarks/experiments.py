@@ -1,15 +1,17 @@
 """The papers' experiments: run them, print tables, draw charts into docs/experiments.
 
-    python benchmarks/experiments.py [kaca] [cb]
+    python benchmarks/experiments.py [kaca] [cb] [views]
 
 `kaca`: KACA beside Incognito on the 45,222 rows of [li2006]. `cb`: CB beside NH (and Mondrian, whose
-groups NH uses) on 500,000 census-like rows, after [he2012]. Each takes a few minutes.
+groups NH uses) on 500,000 census-like rows, after [he2012]. `views`: sub-tables beside the whole table,
+after [bhaladhare2016]. Each takes a few minutes.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import polars as pl
 from run import SHARED, measured
 
 DOCS = Path(__file__).parents[1] / "docs" / "experiments"
-PALETTE = ["#23808f", "#c2571a", "#6f5fd0"]  # mid-tones that can be read on white and on black
+PALETTE = ["#23808f", "#c2571a", "#6f5fd0", "#84871c"]  # mid-tones that can be read on white and on black
 
 
 def draw(
@@ -34,7 +36,7 @@ def draw(
             color=alt.Color("method:N", scale=alt.Scale(range=PALETTE), title=None),
         )
         .properties(width=170, height=150)
-        .facet(facet=alt.Facet(f"{facet}:N", title=None), columns=4)
+        .facet(facet=alt.Facet(f"{facet}:N", title=None, sort=None), columns=4)
         .configure(background="white")
     )
     DOCS.mkdir(exist_ok=True)
@@ -90,7 +92,107 @@ def cb() -> None:
     draw(frame, "k", "order", "panel", "GCP, by order", "cb-nh.svg")
 
 
-PARTS = {"kaca": kaca, "cb": cb}
+def views() -> None:
+    """Loss and time of sub-tables, per view and summed, and what they give away together."""
+    folder = Path(os.environ.get("SHOAL_DATA", SHARED / "data")) / "adult"
+    found: dict[str, Any] = measured("views.py", folder, 5)
+    runs = {(r["method"], tuple(r["columns"]), r["k"]): r for r in found["results"]}
+    sets = {kind: [tuple(names) for names in listed] for kind, listed in found["views"].items()}
+    sets["whole"] = sets["nested"][-1:]
+    _views_beside_whole(runs, sets)
+    _views_one_by_one(runs, list(dict.fromkeys([*sets["equal"], *sets["unequal"]])))
+    _views_by_columns(runs, sets["nested"])
+    _views_together(found["composition"], found["rows"])
+
+
+VIEWS_KS = (20, 40, 60, 80, 100)
+Runs = dict[tuple[str, tuple[str, ...], int], dict[str, Any]]
+Sets = list[tuple[str, ...]]
+
+
+def _views_beside_whole(runs: Runs, sets: dict[str, Sets]) -> None:
+    """Set what figures 3 and 4 compare side by side, for the worst view and for all views."""
+    releases = [
+        ("systematic", "whole", "systematic"), ("k-member", "whole", "k-member"),
+        ("approach 1, unequal", "unequal", "systematic"), ("approach 2, equal", "equal", "systematic"),
+        ("nested", "nested", "systematic"),
+        ("unequal, projection", "unequal", "projection"), ("equal, projection", "equal", "projection"),
+    ]  # fmt: skip
+    panels = {"worst": "the worst view", "summed": "summed over the views"}
+    lines = []
+    for measure, unit in (("il", "Total IL"), ("seconds", "seconds")):
+        table = [[unit, "of", *(f"k = {k}" for k in VIEWS_KS)]]
+        for (title, kind, method), panel in product(releases, panels):
+            if measure == "seconds" and method == "projection":
+                continue  # it is the time of the whole
+            combine = sum if panel == "summed" else max
+            values = [combine(runs[method, names, k][measure] for names in sets[kind]) for k in VIEWS_KS]
+            if kind in ("whole", "equal", "unequal") and method != "projection":
+                lines += [
+                    {"k": k, "method": title, "panel": panels[panel], "measure": measure, "value": value}
+                    for k, value in zip(VIEWS_KS, values, strict=True)
+                ]
+            if kind != "whole" or panel == "summed":
+                of = "the whole table" if kind == "whole" else panels[panel]
+                shown = [f"{value:,.0f}" if measure == "il" else f"{value:.3f}" for value in values]
+                table.append([title, of, *shown])
+        markdown(table)
+    frame = pl.DataFrame(lines)
+    for measure, title, file in (
+        ("il", "Total IL", "views-loss.svg"),
+        ("seconds", "seconds", "views-time.svg"),
+    ):
+        draw(frame.filter(pl.col("measure") == measure), "k", "value", "panel", title, file, "log")
+
+
+def _views_one_by_one(runs: Runs, sets: Sets) -> None:
+    """List each view of approaches 1 and 2 beside the same columns of the whole release."""
+    ends = (min(VIEWS_KS), max(VIEWS_KS))
+    header = ["view", *(f"k = {k}" for k in VIEWS_KS), *(f"projection, k = {k}" for k in ends)]
+    table = [[*header, *(f"seconds, k = {k}" for k in ends)]]
+    for names in sets:
+        own = [f"{runs['systematic', names, k]['il']:,.0f}" for k in VIEWS_KS]
+        projected = [f"{runs['projection', names, k]['il']:,.0f}" for k in ends]
+        seconds = [f"{runs['systematic', names, k]['seconds']:.3f}" for k in ends]
+        table.append([", ".join(names), *own, *projected, *seconds])
+    markdown(table)
+
+
+def _views_by_columns(runs: Runs, sets: Sets) -> None:
+    """Show what figures 5 and 6 show: nested sub-tables by their number of quasi columns."""
+    header = ["quasi columns", "method", *(f"k = {k}" for k in VIEWS_KS)]
+    table, lines = [[*header, *(f"seconds, k = {k}" for k in VIEWS_KS)]], []
+    for names, method in product(sets, ("systematic", "k-member", "projection")):
+        of_k = [runs[method, names, k] for k in VIEWS_KS]
+        seconds = [f"{run['seconds']:.3f}" if method != "projection" else "" for run in of_k]
+        table.append([str(len(names)), method, *(f"{run['il']:,.0f}" for run in of_k), *seconds])
+        lines += [
+            {"quasi": len(names), "method": method, "panel": f"k = {run['k']}", "il": run["il"]}
+            for run in of_k
+            if run["k"] in (20, 60, 100)
+        ]
+    markdown(table)
+    draw(pl.DataFrame(lines), "quasi", "il", "panel", "Total IL", "views-columns.svg", "log")
+
+
+def _views_together(checked: list[dict[str, Any]], rows: int) -> None:
+    """List what the composition check says of each release."""
+    counts = ("refused", "below_m", "below_j", "alone", "known")
+    table = [
+        [
+            "views", "k", "verdict", "rows refused", "M below k", "J below k and linked", "J = 1",
+            "one value left", "least M", "least J",
+        ]
+    ]  # fmt: skip
+    for run in checked:
+        shares = [f"{run[name]:,} ({100 * run[name] / rows:.1f} %)" if run[name] else "0" for name in counts]
+        title = run["views"] if run["by"] == "clustering" else f"{run['views']}, projection"
+        worst = [str(run["worst_m"]), str(run["worst_j"])]
+        table.append([title, str(run["k"]), run["verdict"], *shares, *worst])
+    markdown(table)
+
+
+PARTS = {"kaca": kaca, "cb": cb, "views": views}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

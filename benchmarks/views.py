@@ -98,6 +98,7 @@ def told(composition: Composition) -> dict[str, Any]:
         "tables": composition.views, "verdict": composition.verdict, "refused": composition.refused_rows,
         "below_m": composition.below_m, "below_j": composition.below_j,
         "known": composition.below_goals[KNOWN.name],
+        "alone": int((composition.rows.j == 1).sum()),
         "worst_m": composition.worst_m, "worst_j": composition.worst_j,
     }  # fmt: skip
 

@@ -92,6 +92,9 @@ class Made:
                 found.add((self.person(row), value[0] if isinstance(column, str) else value))
         return found
 
+    def quasi_rows(self):
+        return self.table.select([name for name in self.specs if name in QUASI]).rows()
+
     def person(self, row):
         return row if self.people is None else self.people[row]
 
@@ -182,7 +185,9 @@ def made(draw, asked, max_rows=16, max_k=4, min_rows=2, people=False, **privacy)
     domain = draw(st.sampled_from([ORDER, ORDER, ORDER[:2], ["a", "a", "a", "b", "c"], ["a"], [None]]))
     may_miss = draw(st.booleans())
     goals = goals_for(asked, draw)
-    used = {name for column in columns_of(asked) for name in ([column] if isinstance(column, str) else column)}
+    used = {
+        name for column in columns_of(asked) for name in ([column] if isinstance(column, str) else column)
+    }
     sensitive = {name: cells(domain if name != "other" else ORDER[:3], may_miss) for name in sorted(used)}
     owners = None
     if people:
@@ -190,3 +195,168 @@ def made(draw, asked, max_rows=16, max_k=4, min_rows=2, people=False, **privacy)
             st.lists(st.integers(0, draw(st.integers(1, n_rows))), min_size=n_rows, max_size=n_rows)
         )
     return Made(quasi, sensitive, goals, owners, k=k, **privacy)
+
+
+# A release that meets the goals, or none is possible.
+
+
+@every_method
+@every_goal
+@settings(max_examples=3)
+@given(data=st.data())
+def test_a_release_is_made_exactly_if_one_class_of_all_rows_meets_the_goals(method, asked, data):
+    case = data.draw(made(asked))
+    everything = range(case.n_rows)
+    released = case.released(method, seed=data.draw(st.integers(0, 9)))
+    assert released == (list(everything) if case.is_good(everything, everything) else None)
+
+
+@every_method
+@every_goal
+@settings(max_examples=3)
+@given(data=st.data())
+def test_with_rows_left_out_goals_are_met_by_what_is_released(method, asked, data):
+    privacy = {
+        "max_suppressed": data.draw(st.sampled_from([0.2, 0.5, 1.0])),
+        "missing": data.draw(st.sampled_from(["category", "suppress"])),
+    }
+    case = data.draw(made(asked, **privacy))
+    released = case.released(method, seed=data.draw(st.integers(0, 9)))
+    everything = range(case.n_rows)
+    if privacy["missing"] == "category" and case.is_good(everything, everything):
+        assert released is not None, "what can be released whole was not released"
+    if privacy["missing"] == "suppress" and released:
+        missing = {row for row, cells in enumerate(case.quasi_rows()) if None in cells}
+        assert not missing & set(released)
+
+
+# Shapes that are easily forgotten: (sensitive values, k, goals, more of [privacy], rows that are released).
+
+EDGES = {
+    "no sensitive value, a goal that counts": ([None] * 6, 2, [("distinct", 1)], {}, None),
+    "no sensitive value, a goal that bounds": ([None] * 6, 2, [("equal", 0.1), ("alpha", 0.2)], {}, 6),
+    "no sensitive value, all may be left out": ([None] * 6, 2, [("entropy", 1)], {"max_suppressed": 1.0}, None),
+    "one sensitive value": (["a"] * 6, 2, [("distinct", 2)], {"max_suppressed": 1.0}, None),
+    "one sensitive value, nothing to be far from": (["a"] * 6, 2, [("ordered", 0.0), ("delta", 0.1)], {}, 6),
+    "one value once among missing ones": (["a", *[None] * 5], 2, [("distinct", 1)], {}, 6),
+    "as many values as asked for, once each": (list("abcd"), 2, [("frequency", 4)], {}, 4),
+    "two goals that only one class meets": (list("abcdab"), 2, [("distinct", 4), ("equal", 0.0)], {}, 6),
+    "one value too frequent by one row": (list("aaabb"), 2, [("frequency", 2)], {"max_suppressed": 0.2}, 4),
+    "one row less may be left out": (list("aaaabb"), 2, [("frequency", 2)], {"max_suppressed": 0.2}, None),
+    "two rows may be left out": (list("aaaabb"), 2, [("frequency", 2)], {"max_suppressed": 0.34}, 4),
+    "fewer than k rows would be left": (list("aaaab"), 3, [("frequency", 2)], {"max_suppressed": 1.0}, None),
+    "missing values make up k": (["a", "a", "b", None], 3, [("alpha", 0.5)], {"max_suppressed": 0.25}, 3),
+    "two goals, each with its own row": (list("aaabb"), 2, [("frequency", 2), ("alpha", 0.5)],
+                                         {"max_suppressed": 0.2}, 4),
+}  # fmt: skip
+
+
+@every_method
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges(edge, method):
+    values, k, goals, privacy, expected = EDGES[edge]
+    n_rows = len(values)
+    quasi = {"age": [(1, 2, 3, 5, 8, 13)[at % 6] for at in range(n_rows)], "flat": ["x", "y"] * (n_rows // 2)}
+    quasi["flat"] += ["z"] * (n_rows % 2)
+    case = Made(quasi, {"s": values}, [(kind, bound, "s") for kind, bound in goals], k=k, **privacy)
+    released = case.released(method)
+    if expected is None:
+        assert released is None
+    elif expected < n_rows or not privacy:
+        assert released is not None
+        assert len(released) == expected
+
+
+# Two classes far apart, each with one value: only a repair or a class of all rows can help.
+@every_method
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_of_one_value_are_mended(kind, method):
+    bound = {"distinct": 2, "frequency": 2, "entropy": 2, "recursive": 2, "alpha": 0.5}.get(kind, 0.1)
+    column = "in_tree" if kind == "hierarchical" else "s"
+    quasi = {"age": [1] * 6 + [13] * 6, "land": ["Iran"] * 6 + ["Peru"] * 6}
+    case = Made(quasi, {column: ["a"] * 6 + ["d"] * 6}, [(kind, bound, column)], k=3)
+    assert case.released(method) == list(range(12))
+
+
+# Brute force: all partitions of small tables.
+
+
+@every_method
+@settings(max_examples=14)
+@given(data=st.data(), asked=st.sampled_from(sorted(ASKED)))
+def test_feasible_is_what_some_partition_meets(method, data, asked):
+    case = data.draw(made(asked, max_rows=8, max_k=3))
+    released = case.released(method)
+    assert (released is not None) == case.has_partition(range(case.n_rows))
+
+
+def has_release(case):
+    """Whether some rows, few enough left out, have a partition into good classes."""
+    for chosen in product([True, False], repeat=case.n_rows):
+        rows = [row for row, is_in in enumerate(chosen) if is_in]
+        few = case.n_rows - len(rows) <= case.privacy["max_suppressed"] * case.n_rows
+        if rows and few and case.has_partition(rows):
+            return True
+    return False
+
+
+@every_method
+@settings(max_examples=14)
+@given(data=st.data(), asked=st.sampled_from(sorted(set(ASKED) - {"two"})))
+def test_feasible_with_rows_left_out_is_what_some_partition_of_some_rows_meets(method, data, asked):
+    share = data.draw(st.sampled_from([0.25, 0.5, 1.0]))
+    case = data.draw(made(asked, max_rows=6, max_k=3, max_suppressed=share))
+    released = case.released(method)
+    assert (released is not None) == has_release(case)
+
+
+def test_brute_force_can_tell():
+    quasi = {"age": [1, 1, 2, 2]}
+    for values, k, goal, expected in [
+        ("aabb", 2, ("distinct", 2), True),
+        ("aaab", 2, ("frequency", 2), False),
+        ("abab", 2, ("equal", 0.0), True),
+        ("aabb", 5, ("distinct", 1), False),
+    ]:
+        case = Made(quasi, {"s": list(values)}, [(*goal, "s")], k=k, max_suppressed=0.5)
+        assert case.has_partition(range(4)) is expected
+        assert has_release(case) is (expected or values == "aaab")
+
+
+# The same seed, the same rows: the same bytes.
+
+
+def fixed_case(seed, goals, people=False, **more):
+    random_ = random.Random(seed)
+    n_rows = 40
+    quasi = {name: random_.choices([*values, None], k=n_rows) for name, (_, values, _) in QUASI.items()}
+    sensitive = {name: random_.choices([*ORDER, "a", None], k=n_rows) for name in SENSITIVE}
+    who = [random_.randrange(25) for _ in range(n_rows)] if people else None
+    return Made(quasi, sensitive, goals, who, **more)
+
+
+BYTES = {
+    "counts": [("distinct", 3, "s"), ("entropy", 1.5, ["s", "other"])],
+    "frequency": [("frequency", 2, "s"), ("recursive", 2, "other")],
+    "compares": [("equal", 0.3, "s"), ("ordered", 0.25, "s"), ("hierarchical", 0.3, "in_tree")],
+    "bounds": [("alpha", 0.6, "s"), ("basic", 1.0, "other")],
+}
+
+
+def written(table, recipe, path):
+    release = prepare(table, recipe)
+    write_table(release.frame, path)
+    return path.read_bytes(), release.manifest("")
+
+
+@every_method
+@pytest.mark.parametrize("goals", BYTES)
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_any_order_of_the_rows_gives_the_same_bytes(method, goals, people, share, tmp_path):
+    case = fixed_case(1, BYTES[goals], people=people, tagged=False, k=3, max_suppressed=share)
+    recipe = case.recipe(method, seed=5)
+    first = written(case.table, recipe, tmp_path / "out.csv")
+    assert written(case.table, recipe, tmp_path / "out.csv") == first
+    shuffled = case.table[random.Random(2).sample(range(case.n_rows), case.n_rows)]
+    assert written(shuffled, recipe, tmp_path / "out.csv") == first

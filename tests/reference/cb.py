@@ -27,7 +27,7 @@ Where this differs from the paper, or the paper from itself:
   of both the count and the size.
 - Figure 5 makes groups of l rows, fewer than k when k > l: neighbouring ones are joined until each has k. It
   deals row i of 1..|L| to group (i mod g) + 1, so the first row to the second group: here to the first.
-- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a group is split only when both sides are good.
+- `keeping` (goals beyond k, see `tests.reference.keeping`): a group is split only when both sides are good.
 """
 # ruff: noqa: E741 - l is the paper's name, and the world's
 
@@ -195,9 +195,7 @@ def may_be(sides, sensitive, l, keeping):
     return keeping is None or all(keeping.good(side) for side in sides)
 
 
-def cb(
-    columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=None, keeping=None
-) -> list[int]:
+def cb(columns, k, priorities, *, ncp="height", sensitive=None, l=None, unit=None, keeping=None) -> list[int]:
     """Figure 4, and with `sensitive` and `l` section 4. The class number of every row.
 
     `priorities` has r permutations of 0..n-1: in round t the rows of a group are visited with ascending

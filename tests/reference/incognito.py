@@ -19,6 +19,8 @@ ancestors whose height is at most h. Settled here:
   height of the tree (0 when H = 0); this is uniform WHD from the leaf. A suppressed row costs the sum of the
   weights, those of trees with H = 0 included.
 - Of the admissible vectors the one of least distortion is published; ties: the lexicographically smallest.
+- `keeping` (goals beyond k, see `tests.reference.keeping`): nothing is suppressed, and a vector is
+  admissible when every group is good. There may be no such vector.
 - Distortion looks at the level, not at the group: a group that agrees on a leaf is still published, and paid
   for, at its level.
 """
@@ -87,13 +89,16 @@ def distortion(columns, published, k):
     return total
 
 
-def is_admissible(published, k, may_suppress):
-    """Whether few enough rows are in groups smaller than k, and some group is not."""
+def is_admissible(published, k, may_suppress, keeping):
+    """Whether few enough rows are in groups smaller than k, and some group is not; or all groups are good."""
     sizes = Counter(published).values()
+    if keeping is not None:
+        groups = [[row for row, of_row in enumerate(published) if of_row == t] for t in set(published)]
+        return min(sizes) >= k and all(keeping.good(rows) for rows in groups)
     return sum(size for size in sizes if size < k) <= may_suppress and max(sizes) >= k
 
 
-def anonymous_vectors(columns, k, may_suppress=0) -> set[tuple[int, ...]]:
+def anonymous_vectors(columns, k, may_suppress=0, keeping=None) -> set[tuple[int, ...]]:
     """All admissible level vectors."""
     n = len(columns[0].values)
     if any(len(column.values) != n for column in columns):
@@ -106,15 +111,17 @@ def anonymous_vectors(columns, k, may_suppress=0) -> set[tuple[int, ...]]:
         raise ValueError(f"k = {k} is impossible with {n} rows")
 
     lattice = product(*(range(tree_height(column) + 1) for column in columns))
-    return {vector for vector in lattice if is_admissible(published_at(columns, vector), k, may_suppress)}
+    return {
+        vector for vector in lattice if is_admissible(published_at(columns, vector), k, may_suppress, keeping)
+    }
 
 
-def incognito(columns, k, *, may_suppress=0) -> tuple[tuple[int, ...], list[int]]:
+def incognito(columns, k, *, may_suppress=0, keeping=None) -> tuple[tuple[int, ...], list[int]]:
     """The level vector to publish, and the class number of every row (-1: suppressed).
 
     Classes are numbered from 0 by their first rows.
     """
-    vectors = anonymous_vectors(columns, k, may_suppress)
+    vectors = anonymous_vectors(columns, k, may_suppress, keeping)
     best = min(vectors, key=lambda v: (distortion(columns, published_at(columns, v), k), v))
 
     published = published_at(columns, best)

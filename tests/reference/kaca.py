@@ -25,7 +25,7 @@ Where this differs from the paper, or the paper is silent:
 - Column weights: they multiply the weighted hierarchical distance. In the paper all are 1.
 - Missing values: a leaf of its own directly under the root, so at distance 1 from it; in a tree of one node,
   under a new root.
-- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a class that is not good is small too. Once it
+- `keeping` (goals beyond k, see `tests.reference.keeping`): a class that is not good is small too. Once it
   has k rows it merges with the whole of the closest class, and its distance is that to the whole. Rows are
   gone through in the order of their priorities, again and again the same one until its class is no longer
   small; and when a trunk has lost what it needed, through all of them once more, as long as there are two
@@ -121,14 +121,18 @@ def add(classes, t, rows):
     classes.append(Class(t, sorted(rows)))
 
 
-def next_small(classes, k, by_priority, keeping):
-    """The small class of the first row that has one; those passed by come again only after all others."""
+def is_small(c, k, keeping):
+    """Whether a class has fewer than k rows or, with privacy goals, is not good."""
+    return len(c.rows) < k or (keeping is not None and not keeping.good(c.rows))
+
+
+def class_of_next(waiting, small_classes):
+    """The small class of the first row that has one; the rows passed by come again after all others."""
     while True:
-        row = by_priority[0]
-        members = next((c for c in classes if row in c.rows), None)
-        if members is not None and not (len(members.rows) >= k and keeping.good(members.rows)):
-            return members
-        by_priority.append(by_priority.pop(0))
+        for small in small_classes:
+            if waiting[0] in small.rows:
+                return small
+        waiting.append(waiting.pop(0))
 
 
 def kaca(
@@ -151,8 +155,14 @@ def kaca(
     classes = []
     for row in range(n):  # line 1
         add(classes, tuple(column.values[row] for column in columns), [row])
-    while small_classes := [c for c in classes if len(c.rows) < k]:  # line 2
-        small = min(small_classes, key=lambda c: min(priority[row] for row in c.rows))  # line 3
+    waiting = sorted(range(n), key=lambda row: priority[row])
+    while small_classes := [c for c in classes if is_small(c, k, keeping)]:  # line 2
+        if keeping is None:
+            small = min(small_classes, key=lambda c: min(priority[row] for row in c.rows))  # line 3
+        elif len(classes) > 1:
+            small = class_of_next(waiting, small_classes)
+        else:
+            break
         classes.remove(small)
         classes.sort(key=lambda c: c.rows[0])  # so that min keeps the lowest first row of ties
         distances = [class_distance(columns, small, c, k, (weights, beta, unit)) for c in classes]  # line 4

@@ -16,7 +16,6 @@ has it: 0 when the goal holds, else at least 1e-9. Settled here:
   column only if this person does not have that value in the class yet.
 - A class wants a row when its value helps, people apart. With a subject column no class wants any.
 """
-# ruff: noqa: E741 - l is the papers' name, and the world's
 
 from collections import Counter
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ Where this differs from the paper, or the paper from itself:
 - The text measures "furthest" from the class's first row; the pseudo-code overwrites r on line 10, and so
   measures from the last row added (`anchor`).
 - Missing values, weights, uneven trees and constant columns are not in the paper.
-- `keeping` (privacy goals beyond k, `tests.reference.keeping`), not in the paper either: a class of k rows that
+- `keeping` (goals beyond k, see `tests.reference.keeping`), not in the paper either: a class of k rows that
   is not good takes on more, always the row that costs least of the free ones that help it, without class
   penalty, until it is good or no free row helps.
 """
@@ -139,7 +139,16 @@ def find_helpful_record(columns, free, members, keeping):
 
 
 def kmember(
-    columns, k, start, priority, *, opens="furthest", anchor="last", labels=None, class_penalty=1, keeping=None
+    columns,
+    k,
+    start,
+    priority,
+    *,
+    opens="furthest",
+    anchor="last",
+    labels=None,
+    class_penalty=1,
+    keeping=None,
 ) -> list[int]:
     """Figure 5. The class number of every row; classes are numbered from 0 in the order of opening.
 

@@ -18,7 +18,7 @@ cut is allowable when it gives two or more parts and each has at least k rows. S
   (siblings in the order of the mapping). Children with fewer than k rows are put together into a rest, which
   comes last; a rest with fewer than k rows joins the smallest other part (ties: the first) in its place.
 - A column of weight zero has width zero, and is tried after the others.
-- `keeping` (privacy goals beyond k, `tests.reference.keeping`): a cut is allowable only when each part is good.
+- `keeping` (goals beyond k, see `tests.reference.keeping`): a cut is allowable only when each part is good.
 """
 
 from tests.reference.kmember import NumericColumn, column_cost

@@ -26,11 +26,15 @@ Where this differs from the paper, or says what the paper leaves open:
   suppressed. Without "less what ...", almost every small class would be: filling moves k - size rows that
   are not lost otherwise. There is no limit on the number of rows suppressed.
 - Missing values, weights, uneven trees and constant columns are not in the paper.
+- `keeping` (goals beyond k, see `tests.reference.keeping`), not in the paper either. A class above k that is
+  good passes over each row without which it would no longer be, in line 5. Of the classes that may receive a
+  row those that want it come first. Since classes may keep more than k, some may stay below k.
 """
 
 from fractions import Fraction
 
 from tests.reference.kmember import TreeColumn, increase, loss
+from tests.reference.systematic import spare
 
 MIXED = object()  # a centroid's value in a column where some members are missing and some are not
 
@@ -107,11 +111,12 @@ def nearest_rows(columns, classes, centroids):
     ]
 
 
-def give_up(columns, k, members, centres):
+def give_up(columns, k, members, centres, keeping):
     """Lines 3-7 of figure 2: the rows that stay and the rows given up."""
     by_distance = sorted(members, key=lambda row: (-centroid_distance(columns, row, centres), row))
     excess = max(len(members) - k, 0)
-    return by_distance[excess:], by_distance[:excess]
+    given_up = by_distance[:excess] if keeping is None else spare(k, members, by_distance, keeping)
+    return [row for row in by_distance if row not in given_up], given_up
 
 
 def suppression_pays(columns, k, j, classes, centroids, home):
@@ -124,12 +129,12 @@ def suppression_pays(columns, k, j, classes, centroids, home):
     return len(classes[j]) * sum(Fraction(column.weight) for column in columns) < filling
 
 
-def adjust(columns, k, classes, centroids, priority, suppress):
+def adjust(columns, k, classes, centroids, priority, suppress, keeping):
     """Figure 2: the classes, without those suppressed."""
     classes, centroids = list(classes), list(centroids)
     home = {}  # R, lines 1-8
     for j, members in enumerate(classes):
-        classes[j], given_up = give_up(columns, k, members, centroids[j])
+        classes[j], given_up = give_up(columns, k, members, centroids[j], keeping)
         home.update(dict.fromkeys(given_up, j))
         if given_up:
             centroids[j] = centroid(columns, classes[j])
@@ -140,11 +145,13 @@ def adjust(columns, k, classes, centroids, priority, suppress):
     ]
     for row in sorted(home, key=lambda row: priority[row]):  # lines 9-11
         among = [j for j in kept if len(classes[j]) < k] or kept  # lines 12, 14
+        if keeping is not None:
+            among = [j for j in among if keeping.wants(classes[j], row)] or among
         add_to_closest(columns, row, classes, centroids, among)  # lines 13, 15
     return [classes[j] for j in kept]
 
 
-def oka(columns, k, seeds, priority, *, iterations=1, suppress=False) -> list[int]:
+def oka(columns, k, seeds, priority, *, iterations=1, suppress=False, keeping=None) -> list[int]:
     """Figures 1 and 2. The class number of every row, -1 for a suppressed one.
 
     `seeds` are the floor(n / k) rows of line 3, in the order drawn: class j starts with seeds[j].
@@ -165,7 +172,7 @@ def oka(columns, k, seeds, priority, *, iterations=1, suppress=False) -> list[in
     for _ in range(iterations - 1):
         classes, centroids = first_pass(columns, n, nearest_rows(columns, classes, centroids))
     numbers = [-1] * n
-    for number, members in enumerate(adjust(columns, k, classes, centroids, priority, suppress)):
+    for number, members in enumerate(adjust(columns, k, classes, centroids, priority, suppress, keeping)):
         for row in members:
             numbers[row] = number
     return numbers

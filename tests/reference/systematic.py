@@ -15,6 +15,11 @@ Where this differs from the paper, or says what the paper leaves open:
   which it had got them. While a class is below k only such classes may receive; then all may. A row may come
   back to the class that gave it up.
 - Missing values, weights, uneven trees and constant columns are not in the paper.
+- `keeping` (goals beyond k, see `tests.reference.keeping`), not in the paper either. Classes above k give
+  up rows, the last added first and the seed last, down to k; one that is good before passes over each row
+  without which it would no longer be. Rows given up by one class join again in the order of their positions.
+  Of the classes that may receive a row those that want it come first. Since classes may keep more than k,
+  the rows given up may not suffice, and some classes stay below k.
 """
 
 from tests.reference.kmember import increase
@@ -34,7 +39,22 @@ def seed_rows(n, k, position, offsets):
     return [j * k + offset for j, offset in enumerate(offsets)]
 
 
-def systematic(columns, k, position=0, *, offsets=None) -> list[int]:
+def spare(k, members, last_first, keeping):
+    """The rows of a class that are given up, from those offered, in this order."""
+    was_good, given_up = keeping.good(members), []
+    for row in last_first:
+        left = [other for other in members if other != row and other not in given_up]
+        if len(left) >= k and (not was_good or keeping.good(left)):
+            given_up.append(row)
+    return given_up
+
+
+def wanting(classes, row, keeping):
+    """The classes that want the row; all when none does."""
+    return [members for members in classes if keeping.wants(members, row)] or classes
+
+
+def systematic(columns, k, position=0, *, offsets=None, keeping=None) -> list[int]:
     """Tables 9 and 10. The class number of every row; classes are numbered from 0 in the order of the seeds.
 
     `position` is the random place of the seed in every run of k rows; `offsets`, when given, is used instead:
@@ -53,11 +73,15 @@ def systematic(columns, k, position=0, *, offsets=None) -> list[int]:
             cheapest(columns, classes, row).append(row)  # lines 9-10
     extra = []  # line 11
     for members in classes:
-        extra += members[k:]
-        del members[k:]
+        given_up = members[k:] if keeping is None else sorted(spare(k, members, members[::-1], keeping))
+        extra += given_up
+        members[:] = [row for row in members if row not in given_up]
     for row in extra:  # line 12
         below = [members for members in classes if len(members) < k]
-        cheapest(columns, below or classes, row).append(row)
+        among = below or classes
+        if keeping is not None:
+            among = wanting(among, row, keeping)
+        cheapest(columns, among, row).append(row)
 
     numbers = [-1] * n
     for number, members in enumerate(classes):

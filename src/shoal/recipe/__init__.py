@@ -12,7 +12,7 @@ from shoal.recipe.faults import (
     did_you_mean,
 )
 from shoal.recipe.recipe import Recipe, roles_of, to_toml
-from shoal.recipe.sections import ENDINGS, Column, Input, Output, Privacy
+from shoal.recipe.sections import ENDINGS, Column, Input, Method, Output, Privacy
 
 __all__ = [
     "ANATOMY_COUNT",
@@ -22,6 +22,7 @@ __all__ = [
     "WITHOUT_CLASSES",
     "Column",
     "Input",
+    "Method",
     "Output",
     "Privacy",
     "Recipe",
