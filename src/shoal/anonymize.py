@@ -210,7 +210,9 @@ def prepare(
         finish = partial(_finished, companions=companions)
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
-            views = replace(views, composition=companions.check(table))
+            together = companions.check(table)
+            each = tuple(replace(view, composition=together) for view in views.views)
+            views = replace(views, views=each, composition=together)
         for number, view in enumerate(views.views, 1):
             _warn_unprotected(view, f"View {number}: ")
         return views

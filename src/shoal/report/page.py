@@ -70,10 +70,25 @@ def render(facts: Facts) -> str:
             if len(column.cells) > 1
         ],
         not_drawn=[column.name for column in facts.profile.columns if len(column.cells) <= 1],
+        left_over=_left_over(facts),
         measures=_measures(facts),
         kinds=KINDS,
         smallest=SMALLEST,
     )
+
+
+def _left_over(facts: Facts) -> list[tuple[Any, Any, Any]]:
+    """List how many rows have each number of values and of people left over among several tables."""
+    if facts.composition is None:
+        return []
+    values, people = dict(facts.composition["m"]), dict(facts.composition["j"])
+    return [(number, values.get(number, 0), people.get(number, 0)) for number in _numbers(values, people)]
+
+
+def _numbers(*counts: Mapping[Any, Any]) -> list[Any]:
+    """Put the numbers that any of the counts has in order; ">=k" comes last."""
+    every = {number for count in counts for number in count}
+    return [*sorted(n for n in every if isinstance(n, int)), *(n for n in every if not isinstance(n, int))]
 
 
 def _measures(facts: Facts) -> list[tuple[str, str, float | int | None, float | int | None]]:
