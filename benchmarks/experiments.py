@@ -21,12 +21,17 @@ from run import SHARED, measured
 
 DOCS = Path(__file__).parents[1] / "docs" / "experiments"
 PALETTE = ["#23808f", "#c2571a", "#6f5fd0", "#84871c"]  # mid-tones that can be read on white and on black
+VIEWS_KS = (20, 40, 60, 80, 100)
+
+Sets = list[tuple[str, ...]]  # the quasi columns of each view
+Runs = dict[tuple[str, tuple[str, ...], int], dict[str, Any]]  # by method, quasi columns and k
 
 
 def draw(
     frame: pl.DataFrame, x: str, y: str, facet: str, title: str, file: str, scale: str = "linear"
 ) -> None:
-    """Draw one line for each method, one small chart for each value of `facet`."""
+    """Draw one line for each method, one small chart for each value of `facet`, in the frame's order."""
+    order = frame[facet].unique(maintain_order=True).to_list()
     chart = (
         alt.Chart(frame)
         .mark_line(point=True)
@@ -36,7 +41,7 @@ def draw(
             color=alt.Color("method:N", scale=alt.Scale(range=PALETTE), title=None),
         )
         .properties(width=170, height=150)
-        .facet(facet=alt.Facet(f"{facet}:N", title=None, sort=None), columns=4)
+        .facet(facet=alt.Facet(f"{facet}:N", title=None, sort=order), columns=4)
         .configure(background="white")
     )
     DOCS.mkdir(exist_ok=True)
@@ -105,44 +110,34 @@ def views() -> None:
     _views_together(found["composition"], found["rows"])
 
 
-VIEWS_KS = (20, 40, 60, 80, 100)
-Runs = dict[tuple[str, tuple[str, ...], int], dict[str, Any]]
-Sets = list[tuple[str, ...]]
-
-
 def _views_beside_whole(runs: Runs, sets: dict[str, Sets]) -> None:
     """Set what figures 3 and 4 compare side by side, for the worst view and for all views."""
     releases = [
-        ("systematic", "whole", "systematic"), ("k-member", "whole", "k-member"),
+        ("systematic, whole table", "whole", "systematic"), ("k-member, whole table", "whole", "k-member"),
         ("approach 1, unequal", "unequal", "systematic"), ("approach 2, equal", "equal", "systematic"),
         ("nested", "nested", "systematic"),
         ("unequal, projection", "unequal", "projection"), ("equal, projection", "equal", "projection"),
     ]  # fmt: skip
-    panels = {"worst": "the worst view", "summed": "summed over the views"}
-    lines = []
-    for measure, unit in (("il", "Total IL"), ("seconds", "seconds")):
-        table = [[unit, "of", *(f"k = {k}" for k in VIEWS_KS)]]
-        for (title, kind, method), panel in product(releases, panels):
+    for measure, unit, worst, file in (
+        ("il", "Total IL", "the view that loses most", "views-loss.svg"),
+        ("seconds", "seconds", "the slowest view", "views-time.svg"),
+    ):
+        table, lines = [[unit, "of", *(f"k = {k}" for k in VIEWS_KS)]], []
+        for (title, kind, method), panel in product(releases, (worst, "all views, summed")):
             if measure == "seconds" and method == "projection":
                 continue  # it is the time of the whole
-            combine = sum if panel == "summed" else max
+            combine = max if panel == worst else sum
             values = [combine(runs[method, names, k][measure] for names in sets[kind]) for k in VIEWS_KS]
-            if kind in ("whole", "equal", "unequal") and method != "projection":
+            if kind != "nested" and method != "projection":
                 lines += [
-                    {"k": k, "method": title, "panel": panels[panel], "measure": measure, "value": value}
+                    {"k": k, "method": title, "panel": panel, "value": value}
                     for k, value in zip(VIEWS_KS, values, strict=True)
                 ]
-            if kind != "whole" or panel == "summed":
-                of = "the whole table" if kind == "whole" else panels[panel]
+            if kind != "whole" or panel != worst:
                 shown = [f"{value:,.0f}" if measure == "il" else f"{value:.3f}" for value in values]
-                table.append([title, of, *shown])
+                table.append([title, panel if kind != "whole" else "", *shown])
         markdown(table)
-    frame = pl.DataFrame(lines)
-    for measure, title, file in (
-        ("il", "Total IL", "views-loss.svg"),
-        ("seconds", "seconds", "views-time.svg"),
-    ):
-        draw(frame.filter(pl.col("measure") == measure), "k", "value", "panel", title, file, "log")
+        draw(pl.DataFrame(lines), "k", "value", "panel", unit, file, "log")
 
 
 def _views_one_by_one(runs: Runs, sets: Sets) -> None:

@@ -34,6 +34,7 @@ NUMERIC = ("age", "fnlwgt")
 SENSITIVE = "occupation"
 KS = (20, 40, 60, 80, 100)
 KINDS = ("equal", "unequal", "nested")
+ENOUGH = 0.3  # seconds that a clustering is timed for, at least
 STDERR = Console(stderr=True)
 KNOWN = Goal("two values", (SENSITIVE,), lambda left: len(left) > 1)  # else the value is known
 
@@ -71,11 +72,14 @@ def recipe_of(folder: Path, views: str) -> Recipe:
 
 
 def fit(part: Part, method: str, k: int, seed: int) -> tuple[ClusterResult, float]:
-    """Return the classes, and the seconds of the clustering."""
+    """Return the classes, and the seconds of the clustering: the best of several runs where it is short."""
     info = METHODS[method]
-    begin = time.perf_counter()
-    found = info.make(k, seed, info.options()).fit(part.encoded)
-    return found, time.perf_counter() - begin
+    seconds: list[float] = []
+    while sum(seconds) < ENOUGH:
+        begin = time.perf_counter()
+        found = info.make(k, seed, info.options()).fit(part.encoded)
+        seconds.append(time.perf_counter() - begin)
+    return found, min(seconds)
 
 
 def il_of(part: Part, found: ClusterResult) -> float:

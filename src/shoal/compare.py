@@ -206,6 +206,9 @@ def compare(
     if recipe is None:
         message = "No recipe is given to compare methods with."
         raise RecipeError("recipe.invalid", message, "compare(recipe), or compare(table, recipe)")
+    if recipe.output.views != "whole":
+        message = "Methods are compared on one table, and the recipe asks for several views."
+        raise RecipeError("recipe.invalid", message, 'compare with views = "whole"')
     names, sizes = _plan(methods, [recipe.privacy.k] if ks is None else list(ks))
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):

@@ -22,9 +22,9 @@ from shoal.measure.profile import Profile
 from shoal.recipe import Recipe, to_toml
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.parts import check_whole
 from shoal.table.write import (
     all_or_nothing,
-    check_target,
     manifest_path,
     move_into_place,
     report_path,
@@ -135,7 +135,7 @@ class Release:
             Called with the name of a stage and the share of it that is done.
         """
         target = Path(path or self.recipe.output.path or "")
-        check_target(target)
+        check_whole(target)
         places = [target, manifest_path(target), *([report_path(target)] if report else [])]
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]

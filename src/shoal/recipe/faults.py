@@ -251,6 +251,10 @@ def _view_faults(recipe: Recipe) -> list[Fault]:
     if recipe.method.name in WITHOUT_CLASSES:
         message = f"Method `{recipe.method.name}` cannot be combined with several views."
         faults.append(Fault("recipe.invalid", message, "choose another method, or publish the whole table"))
+    shares = [g for g in recipe.privacy.goal if getattr(g, "variant", "") != "distinct"]
+    if recipe.output.views_by == "projection" and recipe.named("subject") and shares:
+        # Classes that look alike in a projection are one there, and may share people.
+        faults.append(_not_yet("projections that keep goals about shares while they count people"))
     return faults + (_listed_view_faults(recipe, views) if isinstance(views, list) else [])
 
 
