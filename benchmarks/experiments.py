@@ -120,7 +120,7 @@ def _views_beside_whole(runs: Runs, sets: dict[str, Sets]) -> None:
     ]  # fmt: skip
     for measure, unit, worst, file in (
         ("il", "Total IL", "the view that loses most", "views-loss.svg"),
-        ("seconds", "seconds", "the slowest view", "views-time.svg"),
+        ("seconds", "processor seconds", "the slowest view", "views-time.svg"),
     ):
         table, lines = [[unit, "of", *(f"k = {k}" for k in VIEWS_KS)]], []
         for (title, kind, method), panel in product(releases, (worst, "all views, summed")):
@@ -144,7 +144,7 @@ def _views_one_by_one(runs: Runs, sets: Sets) -> None:
     """List each view of approaches 1 and 2 beside the same columns of the whole release."""
     ends = (min(VIEWS_KS), max(VIEWS_KS))
     header = ["view", *(f"k = {k}" for k in VIEWS_KS), *(f"projection, k = {k}" for k in ends)]
-    table = [[*header, *(f"seconds, k = {k}" for k in ends)]]
+    table = [[*header, *(f"processor s, k = {k}" for k in ends)]]
     for names in sets:
         own = [f"{runs['systematic', names, k]['il']:,.0f}" for k in VIEWS_KS]
         projected = [f"{runs['projection', names, k]['il']:,.0f}" for k in ends]
@@ -156,7 +156,7 @@ def _views_one_by_one(runs: Runs, sets: Sets) -> None:
 def _views_by_columns(runs: Runs, sets: Sets) -> None:
     """Show what figures 5 and 6 show: nested sub-tables by their number of quasi columns."""
     header = ["quasi columns", "method", *(f"k = {k}" for k in VIEWS_KS)]
-    table, lines = [[*header, *(f"seconds, k = {k}" for k in VIEWS_KS)]], []
+    table, lines = [[*header, *(f"processor s, k = {k}" for k in VIEWS_KS)]], []
     for names, method in product(sets, ("systematic", "k-member", "projection")):
         of_k = [runs[method, names, k] for k in VIEWS_KS]
         seconds = [f"{run['seconds']:.3f}" if method != "projection" else "" for run in of_k]
@@ -179,11 +179,18 @@ def _views_together(checked: list[dict[str, Any]], rows: int) -> None:
             "one value left", "least M", "least J",
         ]
     ]  # fmt: skip
+    by_release: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for run in checked:
-        shares = [f"{run[name]:,} ({100 * run[name] / rows:.1f} %)" if run[name] else "0" for name in counts]
-        title = run["views"] if run["by"] == "clustering" else f"{run['views']}, projection"
-        worst = [str(run["worst_m"]), str(run["worst_j"])]
-        table.append([title, str(run["k"]), run["verdict"], *shares, *worst])
+        by_release.setdefault((run["by"], run["views"]), []).append(run)
+    for (by, kind), runs in sorted(by_release.items(), key=lambda found: found[0][0]):
+        title = kind if by == "clustering" else f"{kind}, projection"
+        if not any(run["refused"] for run in runs):
+            table.append([title, "each", runs[0]["verdict"], *["0"] * len(counts), "k or more", "k or more"])
+            continue
+        for run in runs:
+            shown = [f"{run[name]:,} ({100 * run[name] / rows:.1f} %)" for name in counts[:-1]]
+            least = [str(run["worst_m"]), str(run["worst_j"])]
+            table.append([title, str(run["k"]), run["verdict"], *shown, str(run["known"]), *least])
     markdown(table)
 
 

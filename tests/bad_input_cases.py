@@ -173,6 +173,22 @@ def target(out: str, **beside: bytes | None) -> Builder:
     return build
 
 
+def goal(type: str = "l-diversity", column: str | list[str] = "ill", **keys: Any) -> Builder:  # noqa: A002
+    """Run a good recipe with one privacy goal; `column_x` and `method` change the recipe, not the goal."""
+    changes = {name: keys.pop(name) for name in list(keys) if name.startswith("column_") or name == "method"}
+    return recipe(privacy={"goal": [{"type": type, "column": column, **keys}]}, **changes)
+
+
+def also(manifest: str | None) -> Builder:
+    """Run a good table beside an earlier release, of which this is the manifest."""
+
+    def build(folder: Path) -> list[str]:
+        earlier = save(folder / "earlier.csv.manifest.json", manifest)
+        return [*flags()(folder), "--also", str(earlier)]
+
+    return build
+
+
 def no_output(folder: Path) -> list[str]:
     """Run a good table without naming an output."""
     return flags()(folder)[:-2]
@@ -236,6 +252,7 @@ LATE_LATIN_1 = (
 )
 NO_CITY_MARK = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
 SNAPPED = {"bounds": "snapped"}
+ONE_ILL = csv_text([[*row[:4], MARK, row[5]] for row in ROWS])
 LATER = "recipe.not_available"
 
 FILES = [
@@ -380,9 +397,6 @@ RECIPES = [
     Case("unknown-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opns": 1}})),
     Case("bad-option", "recipe.option", recipe(method={"name": "k-member", "options": {"opens": MARK}})),
     Case("option-of-auto", "recipe.option", recipe(method={"options": {"opens": "start"}})),
-    Case("goal", LATER, recipe(privacy={"goal": [{"type": "l-diversity", "column": "ill", "l": 2}]})),
-    Case("unknown-goal", "recipe.invalid", recipe(privacy={"goal": [{"type": MARK}]})),
-    Case("goal-flag", LATER, flags(TABLE, "--goal", "l-diversity column=ill l=2")),
     Case("unknown-views", "recipe.invalid", recipe(output={"views": MARK})),
     Case("views-flag", "recipe.invalid", flags(TABLE, "--views", "eqal")),
     Case("views-by-flag", "recipe.invalid", flags(TABLE, "--views", "equal", "--views-by", MARK)),
@@ -406,10 +420,84 @@ RECIPES = [
     ),
     Case("snapped-without-grid", "recipe.invalid", recipe(output=SNAPPED, column_age={"kind": "numeric"})),
     Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
-    Case("role-subject", LATER, recipe(column_name={"role": "subject"})),
     Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
     Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
 ]
+
+GOALS = [
+    Case("unknown-goal", "recipe.invalid", goal(type=MARK)),
+    Case("goal-without-type", "recipe.invalid", recipe(privacy={"goal": [{"column": "ill", "l": 2}]})),
+    Case("goals-are-no-list", "recipe.invalid", recipe(privacy={"goal": MARK})),
+    Case("goal-is-no-table", "recipe.invalid", recipe(privacy={"goal": [MARK]})),
+    Case("goal-without-l", "recipe.invalid", goal()),
+    Case("goal-without-column", "recipe.invalid",
+         recipe(privacy={"goal": [{"type": "alpha-k", "alpha": 0.5}]})),
+    Case("unknown-key-of-a-goal", "recipe.invalid", goal(l=2, m=MARK)),
+    Case("unknown-variant", "recipe.invalid", goal(l=2, variant=MARK)),
+    Case("goal-of-a-quasi-column", "recipe.invalid", goal(column="city", l=2)),
+    Case("goal-of-no-column", "recipe.invalid", goal(column="illl", l=2)),
+    Case("goal-of-an-empty-list", "recipe.invalid", goal(column=[], l=2)),
+    Case("goal-of-a-column-twice", "recipe.invalid", goal(column=["ill", "ill"], l=2)),
+    Case("l-not-whole", "recipe.invalid", goal(l=2.5)),
+    Case("l-0", "recipe.invalid", goal(l=0)),
+    Case("l-as-text", "recipe.invalid", goal(l=MARK)),
+    Case("l-not-a-number", "recipe.invalid", goal(l=float("nan"))),
+    Case("recursive-without-c", "recipe.invalid", goal(variant="recursive", l=2)),
+    Case("c-without-recursive", "recipe.invalid", goal(l=2, c=1.5)),
+    Case("t-above-1", "recipe.invalid", goal(type="t-closeness", t=1.5)),
+    Case("negative-t", "recipe.invalid", goal(type="t-closeness", t=-0.1)),
+    Case("alpha-0", "recipe.invalid", goal(type="alpha-k", alpha=0.0)),
+    Case("beta-without-end", "recipe.invalid", goal(type="beta-likeness", beta=float("inf"))),
+    Case("delta-0", "recipe.invalid", goal(type="delta-disclosure", delta=0.0)),
+    Case("ordered-without-order", "recipe.invalid", goal(type="t-closeness", t=0.5, distance="ordered")),
+    Case("ordered-but-not-all-values", "data.order",
+         goal(type="t-closeness", t=0.5, distance="ordered",
+              column_ill={"kind": "ordinal", "order": [f"ill {i}" for i in range(7)]})),
+    Case("text-among-numbers-of-a-goal", "data.kind",
+         goal(type="t-closeness", t=0.5, distance="ordered", column_ill={"kind": "numeric"})),
+    Case("hierarchical-without-hierarchy", "recipe.invalid",
+         goal(type="t-closeness", t=0.5, distance="hierarchical")),
+    Case("hierarchical-with-a-gap", "hierarchy.uncovered",
+         goal(type="t-closeness", t=0.5, distance="hierarchical",
+              column_ill={"hierarchy": {"*": ["ill 0"]}})),
+    Case("hierarchical-without-file", "hierarchy.unreadable",
+         goal(type="t-closeness", t=0.5, distance="hierarchical", column_ill={"hierarchy": "nobody.csv"})),
+    Case("two-columns-ordered", "recipe.invalid",
+         goal(type="t-closeness", t=0.5, distance="ordered", column=["ill", "note"],
+              column_note={"role": "sensitive"})),
+    Case("goal-with-nh", "recipe.invalid", goal(l=2, method={"name": "nh"})),
+    Case("goal-with-anatomy", "recipe.invalid", goal(l=2, method={"name": "anatomy"})),
+    Case("goal-flag-nonsense", "recipe.invalid", flags(TABLE, "--goal", "nonsense")),
+    Case("goal-flag-empty", "recipe.invalid", flags(TABLE, "--goal", "")),
+    Case("goal-flag-with-text-for-a-number", "recipe.invalid",
+         flags(TABLE, "--goal", f"l-diversity column=ill l={MARK}")),
+    Case("goal-flag-with-unknown-key", "recipe.invalid", flags(TABLE, "--goal", "l-diversity ill l=2")),
+    Case("goal-flag-of-a-kept-column", "recipe.invalid",
+         flags(TABLE, "--goal", "alpha-k column=note alpha=0.5")),
+    Case("too-many-values-asked-for", "infeasible.goal", goal(l=9), status=3),
+    Case("too-frequent", "infeasible.goal",
+         flags(ONE_ILL, "--goal", "alpha-k column=ill alpha=0.5"), status=3),
+    Case("too-frequent-to-leave-out", "infeasible.goal",
+         recipe(ONE_ILL, privacy={"max_suppressed": 0.5, "goal": [
+             {"type": "l-diversity", "variant": "frequency", "column": "ill", "l": 2}]}), status=3),
+    Case("no-value-of-a-goal", "infeasible.goal",
+         flags(csv_text([[*row[:4], "", MARK] for row in ROWS]), "--goal", "l-diversity column=ill l=1"),
+         status=3),
+    Case("two-subjects", "recipe.invalid",
+         recipe(column_name={"role": "subject"}, column_note={"role": "subject"})),
+    Case("subject-in-two-roles", "recipe.doubly_used_column", flags(TABLE, "--subject", "name")),
+    Case("subject-not-in-the-table", "recipe.unknown_column", flags(TABLE, "--subject", "nam")),
+    Case("subject-with-missing-values", "data.missing",
+         flags(with_cell(name=""), roles={**ROLES, "name": "subject"})),
+    Case("subject-with-nh", "recipe.invalid",
+         flags(TABLE, "--method", "nh", roles={**ROLES, "name": "subject"})),
+    Case("fewer-people-than-k", "infeasible.goal",
+         flags(csv_text([[MARK, *row[1:]] for row in ROWS]), roles={**ROLES, "name": "subject"}), status=3),
+    Case("also-without-a-file", "data.unreadable", flags(TABLE, "--also", "nobody.csv.manifest.json")),
+    Case("also-is-no-manifest", "data.unreadable", also(f'{{"{MARK}": "{MARK}"}}')),
+    Case("also-is-broken", "data.unreadable", also(f'{{"{MARK}": ')),
+    Case("also-is-a-folder", "data.unreadable", also(None)),
+]  # fmt: skip
 
 OUTPUTS = [
     Case("target-below-a-file", "output.unwritable", target("out.csv/x.csv", out_csv=EARLIER)),
@@ -425,4 +513,4 @@ OUTPUTS = [
     Case("no-output-named", "recipe.invalid", no_output),
 ]  # fmt: skip
 
-CASES = [*FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *OUTPUTS]
+CASES = [*FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]

@@ -23,7 +23,8 @@ from tests.bad_input_cases import snapshot
 
 module = importlib.import_module("shoal.compare")
 KEYS = {
-    "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "bound", "label", "best", "error",
+    "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound", "label",
+    "best", "error",
 }  # fmt: skip
 LOSSES = {"il", "gcp", "distortion_ratio", "dm", "c_avg", "cm"}
 KS = (3, 7)
@@ -336,6 +337,7 @@ def results():
         "seed": 0,
         "classes": 2,
         "suppressed": 0,
+        "added_loss": None,
         "bound": None,
         "label": None,
         "best": False,

@@ -1,15 +1,61 @@
 """Run every kernel once, so that later processes find them compiled."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import polars as pl
 
 from shoal.anonymize import prepare
 from shoal.cluster import METHODS
 from shoal.recipe import Recipe
 
+TABLE = pl.DataFrame(
+    {
+        "age": [1, 2, 3, 4, 5, 6, 7, 8],
+        "sex": ["f", "f", "f", "f", "m", "m", "m", "m"],
+        "ill": [
+            "a",
+            "a",
+            "a",
+            "a",
+            "b",
+            "b",
+            "b",
+            "b",
+        ],  # classes of near rows have one value: they are mended
+        "who": [1, 1, 2, 3, 4, 5, 6, 7],
+    }
+)
+LEVELS = {"all": {"some": ["a"], "others": ["b"]}}
+GOALS = [
+    {"type": "l-diversity", "column": "ill", "l": 2},
+    {"type": "t-closeness", "distance": "hierarchical", "column": "ill", "t": 0.4},
+]
+
 
 def compile_kernels():
-    """Anonymize a table of four rows."""
-    table = pl.DataFrame({"age": [1, 2, 3, 4, 5], "sex": ["f", "m", "f", "m", "f"], "ill": list("abcab")})
+    """Anonymize a few rows by every method: by k alone, and with goals that rows and people meet."""
     for method in METHODS:
-        changes = {"method": {"name": method}}
-        prepare(table, Recipe.from_roles(quasi=["age", "sex"], sensitive=["ill"], k=2, changes=changes))
+        prepare(TABLE, _recipe(method))
+        if METHODS[method].has_classes:
+            for who in ("drop", "subject"):
+                prepare(TABLE, _recipe(method, who, GOALS))
+    _compile_composition()
+
+
+def _compile_composition():
+    """Check a release beside an earlier one."""
+    with TemporaryDirectory() as folder:
+        earlier = Path(folder) / "earlier.csv"
+        prepare(TABLE, _recipe("mondrian")).write(earlier)
+        manifest = Path(f"{earlier}.manifest.json")
+        prepare(TABLE, _recipe("mondrian", goals=GOALS), also=[manifest], accept_composition=True)
+
+
+def _recipe(method, who="drop", goals=()):
+    changes = {
+        "columns": {"who": {"role": who}, **({"ill": {"hierarchy": LEVELS}} if goals else {})},
+        "privacy": {"goal": list(goals)},
+        "method": {"name": method},
+    }
+    return Recipe.from_roles(quasi=["age", "sex"], sensitive=["ill"], k=2, changes=changes)

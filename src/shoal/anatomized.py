@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -173,7 +173,7 @@ class Anatomized:
             "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
             "method": {"name": self.method, "seed": None},
             "suppressed": self.suppressed,
-            "goals": [asdict(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "versions": versions(),
         }
@@ -191,7 +191,7 @@ class Anatomized:
             "classes": self.classes,
             "seconds": round(sum(self.timings.values()), 4),
             "k": self.k,
-            "goals": [asdict(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "loss_tight": self.loss_tight.to_dict(),
             "bound": None,

@@ -182,7 +182,7 @@ class Release:
                 classes=self.classes,
                 k_asked=self.recipe.privacy.k,
                 k=self.k,
-                goals=[vars(goal) for goal in self.goals],
+                goals=[goal.to_dict() for goal in self.goals],
                 method=self.method,
                 paper=info.paper,
                 seed=self.recipe.method.seed,
@@ -235,7 +235,9 @@ class Release:
             at_least = name == "k" and self.original is not None
             if counted < claimed or (counted > claimed and not at_least):
                 broken.append(f"{name} is {counted}, not {claimed} as claimed.")
-        for counted, claimed in zip(verdict.goals, self.goals, strict=True):
+        if len(verdict.goals) != len(self.goals):
+            broken.append(f"{len(verdict.goals)} goals were measured, not {len(self.goals)} as claimed.")
+        for counted, claimed in zip(verdict.goals, self.goals, strict=False):
             if not _are_alike(counted, claimed) and self.original is None:
                 broken.append(f"{claimed.type} is {counted.achieved}, not {claimed.achieved} as claimed.")
         if broken or not verdict.holds:
@@ -256,7 +258,7 @@ class Release:
             "recipe": {"sha256": _recipe_digest(self.recipe), **shareable(self.recipe)},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
-            "goals": [vars(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": _all_rounded(self.loss),
             **({} if self.composition is None else {"composition": self.composition}),
             "versions": versions(),
@@ -275,7 +277,7 @@ class Release:
             "classes": self.classes,
             "seconds": round(sum(self.timings.values()), 4),
             "k": self.k,
-            "goals": [vars(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "loss_tight": self.loss_tight.to_dict(),
             "bound": None,

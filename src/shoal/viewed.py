@@ -202,7 +202,7 @@ class ViewsRelease:
             "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
-            "goals": [vars(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": {name: _rounded(value) for name, value in self.loss.to_dict().items()},
             "views": [
                 {
@@ -231,7 +231,7 @@ class ViewsRelease:
             "classes": self.classes,
             "seconds": round(sum(self.timings.values()), 4),
             "k": self.k,
-            "goals": [vars(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "loss_tight": self.loss_tight.to_dict(),
             "bound": None,

@@ -22,8 +22,9 @@ def test_choice_is_that_of_brute_force(case, may_suppress, large_keys):
     k = case.recipe.privacy.k
     columns = case.twin_columns(encoded.order)
     with mock.patch.object(incognito, "_MAX_KEY", 0 if large_keys else 1 << 62):
-        result = incognito.Incognito(k, may_suppress=may_suppress).fit(encoded)
-        search = incognito._Search(encoded, k, may_suppress)
+        clusterer = incognito.Incognito(k, may_suppress=may_suppress)
+        result = clusterer.fit(encoded)
+        search = incognito._Search(encoded, k, may_suppress, clusterer.goals_and_tally())
         found = {tuple(vector) for vector in np.argwhere(search.admissible(None)).tolist()}
     assert found == reference.anonymous_vectors(columns, k, may_suppress)
     levels, labels = reference.incognito(columns, k, may_suppress=may_suppress)

@@ -26,6 +26,7 @@ from math import log
 from tests.reference import goals as reference
 
 LEAST = 1e-9  # what a class lacks at least in a goal that it fails
+DISTANCES = ("equal", "ordered", "hierarchical")
 
 
 def exact(bound):
@@ -38,14 +39,15 @@ class Asked:
     """A goal: its kind, its threshold, and the value of each row (None: missing).
 
     Kinds: distinct, frequency, entropy, recursive (with `c`), equal, ordered (with `order`, the domain in
-    ascending order), alpha, basic, enhanced, delta.
+    ascending order), hierarchical (with `parent`, node -> parent), alpha, basic, enhanced, delta.
     """
 
     kind: str
     bound: float
     values: list
     c: float | None = None
-    order: tuple = ()
+    order: list | None = None
+    parent: dict | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def holds(goal, seen, table):
         return reference.is_recursive(values, exact(goal.c), bound)
     if goal.kind == "alpha":
         return seen.most <= exact(bound) * seen.holders
-    if goal.kind in ("equal", "ordered"):
+    if goal.kind in DISTANCES:
         return distance(goal, values, table) <= exact(bound)
     if goal.kind == "basic":
         return reference.is_basic_beta_like(values, table, exact(bound))
@@ -168,7 +170,7 @@ def shortfall(goal, seen, table):
         return bound * (seen.most / seen.holders) - 1
     if goal.kind == "alpha":
         return seen.most / seen.holders / bound - 1
-    if goal.kind in ("equal", "ordered"):
+    if goal.kind in DISTANCES:
         return float(distance(goal, values, table)) - bound
     if goal.kind in ("basic", "enhanced"):
         p = reference.shares(table)
@@ -183,6 +185,8 @@ def distance(goal, values, table):
     """The earth mover's distance of the goal, exact."""
     if goal.kind == "equal":
         return reference.equal(values, table)
+    if goal.kind == "hierarchical":
+        return reference.hierarchical(values, table, goal.parent)
     present = set(table)
     return reference.ordered(values, table, [value for value in goal.order if value in present])
 

@@ -78,6 +78,15 @@ class Goal:
     variant: str | None = None
     counts: str = "rows"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the goal as JSON has it: a variant where it has one, what is counted where not rows."""
+        told = asdict(self)
+        if self.variant is None:
+            del told["variant"]
+        if self.counts == "rows":
+            del told["counts"]
+        return told
+
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
@@ -131,7 +140,7 @@ class Verdict:
             "classes": self.classes,
             "k": self.k,
             "k_wildcard": self.k_wildcard,
-            "goals": [asdict(goal) for goal in self.goals],
+            "goals": [goal.to_dict() for goal in self.goals],
             "problems": [{"code": p.code, "message": p.message} for p in self.problems],
             "remarks": list(self.remarks),
         }
