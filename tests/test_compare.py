@@ -201,7 +201,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
     done, refused = told["results"]
     assert refused["error"] == {"code": "infeasible.rows", "message": "[mondrian] says no."}
     assert {key for key in KEYS if refused[key] is None} == {
-        "seconds", "classes", "suppressed", "loss", "bound",
+        "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
     }  # fmt: skip
     assert (set(refused), refused["best"], done["best"], done["error"]) == (KEYS, False, True, None)
     result = run("compare", people(), "--methods", "k-member,mondrian", "--chart", "c.html")
