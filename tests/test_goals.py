@@ -644,7 +644,7 @@ def badness(name, bound, seen):
         return seen.largest_share
     if name == "recursive":
         first, rest = reference.first_and_rest(values, bound)
-        return (first - exact(C) * rest) / max(1, len(values))
+        return (first - exact(C) * rest) / len(values) if values else 2
     if name == "enhanced":
         p = reference.shares(table)
         gains = reference.gains(values, table).items()

@@ -4,7 +4,7 @@ A class is *good* when it has k people (different values of the subject column, 
 goal beyond k. `Keeping.good`, `.helps` and `.wants` take rows as lists of positions, as the twins have them.
 Whether a goal holds is decided exactly, by `tests.reference.goals`; what is lacking is a float, as a kernel
 has it: 0 when the goal holds, else at least 1e-9. Settled here:
-- What is lacking: distinct (l - d) / l; entropy (l - number) / l; recursive (r1 - c tail) / number of values;
+- What is lacking: distinct (l - d) / l; entropy (l - number) / l; recursive (r1 - c tail) / number of values, 2 without any;
   frequency l share - 1; alpha share / alpha - 1; t distance - t; beta the largest gain / limit of the values
   that gain, less 1, the limit beta or, enhanced, min(beta, -ln p); delta the number of values that the class
   lacks altogether, and max(0, largest / delta - 1) for the others.
@@ -165,7 +165,7 @@ def shortfall(goal, seen, table):
         return (bound - reference.entropy(values)) / bound
     if goal.kind == "recursive":
         first, rest = reference.first_and_rest(values, bound)
-        return (first - goal.c * rest) / max(1, len(values))
+        return (first - goal.c * rest) / len(values) if values else 2.0
     if goal.kind == "frequency":
         return bound * (seen.most / seen.holders) - 1
     if goal.kind == "alpha":

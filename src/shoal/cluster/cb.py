@@ -48,7 +48,7 @@ class CB(Clusterer[CBOptions]):
     paper's loop would not end. Then rows are dealt by that value (figure 5) into groups of l, and
     neighbours are joined until they have k rows, because groups of l < k rows would break k. A privacy
     goal of that kind (variant "frequency") does the same. Other goals are kept by splitting only where
-    both halves meet them.
+    both halves meet them; rows that are dealt out may break them again, to be mended afterwards.
 
     Every class has at least k rows, because no split is made that leaves fewer; without `l` it has
     at most 2k - 1, because a group of 2k rows is always split.

@@ -51,10 +51,11 @@ class OKA(Clusterer[OKAOptions]):
     from. Classes are looked at in their order until `may_suppress` is used up.
 
     With further privacy goals, a class that meets them keeps the rows without which it would not, and a
-    row given up goes first to classes that it brings nearer to theirs.
+    row given up goes first to classes that it brings nearer to theirs. Then other classes may be left
+    with fewer than k rows, to be mended afterwards.
 
-    Every class has at least k rows: as long as one has fewer, only such classes receive, and the
-    rows given up suffice, because there are n >= k x floor(n / k) rows.
+    Without goals every class has at least k rows: as long as one has fewer, only such classes receive,
+    and the rows given up suffice, because there are n >= k x floor(n / k) rows.
 
     Examples
     --------

@@ -251,7 +251,8 @@ def judged_alone(kind, bound, second, count, pairs, holders):
     if kind == RECURSIVE:
         first, tail = recursive_tail(count, int(bound))
         holds = tail > 0 and first / tail < second
-        return holds, np.float64(recursive_l(count, second)), (first - second * tail) / max(1, pairs)
+        lack = (first - second * tail) / pairs if pairs > 0 else 2.0  # any value is better than none
+        return holds, np.float64(recursive_l(count, second)), lack
     most = count.max() if count.shape[0] > 0 else 0
     share = most / holders if holders > 0 else 0.0
     if kind == FREQUENCY:

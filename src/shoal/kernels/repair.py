@@ -35,7 +35,7 @@ NONE = -FAR  # no exchange; a cost may be negative
 class Counts(NamedTuple):
     """What the tally of each class says."""
 
-    counts: np.ndarray  # int64 (n_classes, V)
+    counts: np.ndarray  # int64 (n_classes, V), or no columns where that would be too large
     pairs: np.ndarray  # int64 (n_classes, G)
     holders: np.ndarray  # int64 (n_classes, G)
     people: np.ndarray  # int64 (n_classes)
@@ -80,7 +80,8 @@ def set_members(rows, classes, c, found, trees):
 @njit(cache=True)
 def note(goals, tally, counts, c):
     """Keep what the tally says of a class. Writes `counts`."""
-    counts.counts[c] = tally.counts
+    if counts.counts.shape[1] > 0:
+        counts.counts[c] = tally.counts
     counts.pairs[c] = tally.pairs
     counts.holders[c] = tally.holders
     counts.people[c] = tally.size[0]
@@ -175,10 +176,13 @@ def united_lack(goals, tally, counts, other):
 def partner(goals, tally, counts, found, costs):
     """Return the place of the class to merge with: where the least is lost for what is won.
 
-    `tally` holds the rows of the class that fails. What is won is by how much less it lacks.
+    `tally` holds the rows of the class that fails. What is won is by how much less it lacks. Where nothing
+    is won, or nobody has counted, the cheapest is taken.
     """
-    lack = total_lack(goals, tally)
     best, least = 0, np.inf
+    if counts.counts.shape[1] == 0:
+        return best
+    lack = total_lack(goals, tally)
     for at in range(found.shape[0]):
         won = lack - united_lack(goals, tally, counts, found[at])
         if won > 0.0 and max(costs[at], 0) / won < least:
@@ -188,9 +192,9 @@ def partner(goals, tally, counts, found, costs):
 
 @njit(cache=True)
 def without_each(rows, found, trees, classes, scratch):
-    """Return D of a class without each of its rows, and with them the boxes, in place of `scratch`'s.
+    """Box a class without each of its rows, as classes `scratch` on; the last one has all rows.
 
-    Writes classes `scratch` to `scratch + len(found)`, the last one being the whole class.
+    Writes `classes`.
     """
     size = found.shape[0]
     for left in range(size + 1):
