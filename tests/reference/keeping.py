@@ -4,10 +4,10 @@ A class is *good* when it has k people (different values of the subject column, 
 goal beyond k. `Keeping.good`, `.helps` and `.wants` take rows as lists of positions, as the twins have them.
 Whether a goal holds is decided exactly, by `tests.reference.goals`; what is lacking is a float, as a kernel
 has it: 0 when the goal holds, else at least 1e-9. Settled here:
-- What is lacking: distinct (l - d) / l; entropy (l - number) / l; recursive (r1 - c tail) / number of values, 2 without any;
-  frequency l share - 1; alpha share / alpha - 1; t distance - t; beta the largest gain / limit of the values
-  that gain, less 1, the limit beta or, enhanced, min(beta, -ln p); delta the number of values that the class
-  lacks altogether, and max(0, largest / delta - 1) for the others.
+- What is lacking: distinct (l - d) / l; entropy (l - number) / l; recursive (r1 - c tail) / number of values,
+  and 2 without any; frequency l share - 1; alpha share / alpha - 1; t distance - t; beta the largest gain /
+  limit of the values that gain, less 1, the limit beta or, enhanced, min(beta, -ln p); delta the number of
+  values that the class lacks altogether, and max(0, largest / delta - 1) for the others.
 - With a subject column a value's count is the number of people who have it, in the class and in the table.
   The share (frequency, alpha) is of the people with any value; other goals divide by the sum of the counts.
 - A value helps when one more person with it makes the lack of a goal that fails smaller, whatever this does
