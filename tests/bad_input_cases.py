@@ -493,6 +493,7 @@ GOALS = [
          flags(TABLE, "--method", "nh", roles={**ROLES, "name": "subject"})),
     Case("fewer-people-than-k", "infeasible.goal",
          flags(csv_text([[MARK, *row[1:]] for row in ROWS]), roles={**ROLES, "name": "subject"}), status=3),
+    Case("views-that-link-people", "composition.refused", flags(TABLE, "--views", "equal"), status=3),
     Case("also-without-a-file", "data.unreadable", flags(TABLE, "--also", "nobody.csv.manifest.json")),
     Case("also-is-no-manifest", "data.unreadable", also(f'{{"{MARK}": "{MARK}"}}')),
     Case("also-is-broken", "data.unreadable", also(f'{{"{MARK}": ')),

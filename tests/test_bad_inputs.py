@@ -181,12 +181,12 @@ def test_all_faults_of_the_recipes_values_are_reported_at_once(tmp_path: Path) -
 def test_all_faults_of_the_recipes_sense_are_reported_at_once(tmp_path: Path) -> None:
     build = recipe(
         column_city={"kind": "ordinal"},
-        column_name={"role": "subject"},
+        column_born={"hierarchy": "induce"},
         method={"name": "k-member", "options": {"opns": 1}},
-        output={"views": "equal"},
+        output={"views": [["age", "city"], ["born"], []]},
     )
     assert sorted(fault_codes(build, tmp_path)) == [
-        "recipe.invalid", "recipe.not_available", "recipe.not_available", "recipe.option",
+        "recipe.invalid", "recipe.invalid", "recipe.not_available", "recipe.option",
     ]  # fmt: skip
 
 

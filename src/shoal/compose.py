@@ -12,11 +12,11 @@ import polars as pl
 from shoal.goals import AlphaK, LDiversity
 from shoal.goals import Goal as Asked
 from shoal.measure.composition import Composition, check
-from shoal.measure.earlier import load_earlier
+from shoal.measure.earlier import earlier_recipe, load_earlier
 from shoal.measure.together import Goal
 from shoal.measure.view import View, refuse_unavailable
 from shoal.privacy.goalset import holds_on
-from shoal.recipe import Recipe
+from shoal.recipe import Column, Recipe
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
@@ -66,6 +66,21 @@ class Companions:
             labels, classes, names = published.labels, published.classes, published.names
             self.views.append(View.ours(table, encoded, labels, classes, names, shown))
 
+    def _known(self, table: pl.DataFrame) -> Recipe:
+        """Return a recipe with every column as quasi that somebody is taken to know.
+
+        These are the quasi columns of now and of the earlier releases, as far as the table has them: what
+        an earlier release took for known is known still, although it may be left out now.
+        """
+        columns = dict(self.recipe.columns)
+        for path in self.also:
+            then = earlier_recipe(path)
+            for name in then.quasi:
+                now = columns.get(name)
+                if name in table.columns and (now is None or now.role != "quasi"):
+                    columns[name] = _as_quasi(then.columns[name], now)
+        return self.recipe.model_copy(update={"columns": columns})
+
     def check(self, table: pl.DataFrame) -> dict[str, Any] | None:
         """Check all tables together; an error when they give away too much and nobody has accepted that.
 
@@ -77,15 +92,21 @@ class Companions:
             refuse_unavailable(self.recipe)
         except ValueError:
             return None  # accepted unseen, or `of` would have refused it
-        earlier = [view for path in self.also for view in load_earlier(path, self.recipe)]
+        known = self._known(table)
+        earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What is left over of projections need not be a union of classes, but tells no more than they do.
         goals = [] if self.are_projections else _goals(self.recipe.privacy.goal)
-        found = check(
-            encode(table, self.recipe), table, [*self.views, *earlier], self.recipe.privacy.k, goals
-        )
+        found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
         if not self.accepted:
             found.raise_if_refused()
         return {**found.to_dict(), "earlier": _earlier(found, len(earlier)), "accepted": self.accepted}
+
+
+def _as_quasi(then: Column, now: Column | None) -> Column:
+    """Describe a column as the earlier recipe does, but for what the present one says of it."""
+    own = {} if now is None else now.model_dump(exclude_none=True, exclude_unset=True)
+    described: dict[str, Any] = {key: own[key] for key in ("kind", "order", "hierarchy") if key in own}
+    return then.model_copy(update=described | {"role": "quasi"})
 
 
 def _earlier(found: Composition, number: int) -> list[int]:

@@ -53,6 +53,19 @@ def load_earlier(manifest_path: str | Path, now: Recipe | None = None) -> list[V
     return views
 
 
+def earlier_recipe(manifest_path: str | Path) -> Recipe:
+    """Return the recipe that an earlier release was made with; files are sought beside its manifest."""
+    path = Path(manifest_path)
+    then = _recipe_of(_read_manifest(path), path)
+    columns = {
+        name: column.model_copy(update={"hierarchy": str(path.parent.absolute() / column.hierarchy)})
+        if isinstance(column.hierarchy, str)
+        else column
+        for name, column in then.columns.items()
+    }
+    return then.model_copy(update={"columns": columns})
+
+
 def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.name.endswith(_ENDING):
         raise _unreadable(path, f"the name of a manifest ends with {_ENDING}")

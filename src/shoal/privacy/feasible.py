@@ -92,8 +92,8 @@ def faults_of(goals: GoalSet, tally: Any, may_suppress: int) -> list[Fault]:
     """Say what the whole table, counted in the tally, lacks."""
     faults = []
     if tally.size[0] < goals.k:
-        message = f"k = {goals.k} is asked for, but the rows are those of only {int(tally.size[0])} people."
-        faults.append(Fault("infeasible.goal", message, f"lower k to {int(tally.size[0])}, or add people"))
+        message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[0])}."
+        faults.append(Fault("infeasible.goal", message, "lower k, or add people"))
     for g in _failing(goals, tally):
         found = _obstacle(goals, tally, g)
         suppressed = f" At most {may_suppress} rows may be left out." if may_suppress else ""

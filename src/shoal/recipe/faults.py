@@ -103,8 +103,9 @@ def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
 
 
 def _should_be(error: Any) -> str:
+    """Say what a value should be, in the words of pydantic."""
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
-    return found
+    return "a list with at least one name" if error["type"] == "too_short" else found
 
 
 def _is_union_tag(part: object) -> bool:
