@@ -209,7 +209,7 @@ def test_all_columns_that_do_not_fit_are_reported_at_once(tmp_path: Path) -> Non
 
 
 def test_every_fault_has_its_number_and_hint(tmp_path: Path) -> None:
-    build = recipe(column_city={"kind": "ordinal"}, column_name={"role": "subject"})
+    build = recipe(column_city={"kind": "ordinal"}, column_born={"hierarchy": "induce"})
     lines = run("anonymize", *build(tmp_path)).stderr.splitlines()
     assert lines[0] == "error [recipe.invalid]: 2 faults:"
     assert [line[:5] for line in lines if line.startswith("  ")] == ["  1. ", "     ", "  2. ", "     "]

@@ -71,7 +71,7 @@ def test_fewer_people_than_k_are_infeasible(method, goals):
     with pytest.raises(InfeasibleError) as caught:
         shoal.anonymize(case.table, case.recipe(method))
     assert caught.value.code == "infeasible.goal"
-    assert "k = 11 is asked for, but the rows are those of only 10 people." in str(caught.value)
+    assert "k = 11 people are asked for, but the table has 10." in str(caught.value)
     assert with_a_guest(goals, k=10).released(method) == list(range(15))
 
 
@@ -136,5 +136,5 @@ def test_the_flag(tmp_path):
 
 def test_spellings_of_one_person_are_one():
     table = pl.DataFrame({"age": [1, 1, 1, 1], "who": ["7", "7.0", " 7", "7 "]})
-    with pytest.raises(InfeasibleError, match="of only 1 people"):
+    with pytest.raises(InfeasibleError, match="the table has 1"):
         shoal.anonymize(table, quasi=["age"], subject="who", k=2)
