@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-slow lint bench clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -22,6 +22,9 @@ demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to veri
 
 test: .venv/.complete lint  ## lint, then run all tests
 	$(BIN)/python -m pytest -n 2
+
+test-slow: .venv/.complete  ## the tests that take minutes: every method and goal on Adult
+	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 tests/test_goals_end_to_end.py
 
 lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
