@@ -16,7 +16,6 @@ from shoal.cli.goals import composition_lines, goal_line
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, OutputError, RecipeError
-from shoal.goals import from_text
 
 _LATER = "Not in this version."
 
@@ -95,6 +94,8 @@ def anonymize(
     """
     with reporting(as_json, quiet):
         _refuse_later({"--effort": effort, "--record": record})
+        from shoal.goals import from_text
+
         columns = given_roles(quasi, sensitive, identifier, keep, drop, subject)
         for name, file in _hierarchies(hierarchy or []).items():
             columns.setdefault(name, {})["hierarchy"] = file

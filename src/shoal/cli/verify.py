@@ -22,6 +22,12 @@ def verify(
     keep: Keep = None,
     drop: Drop = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'
+        ),
+    ] = None,
     views: Views = None,
     original: Annotated[
         Path | None, typer.Option("--original", help="The raw table, to compare with.")
@@ -39,7 +45,8 @@ def verify(
     with reporting(as_json, quiet):
         from shoal.verify import verify as check
 
-        asked = _recipe(recipe, given_roles(quasi, sensitive, identifier, keep, drop), k, views)
+        roles = given_roles(quasi, sensitive, identifier, keep, drop)
+        asked = _recipe(recipe, roles, k, goal, views)
         verdict = check(released, asked, original=original, named_only=recipe is None)
         if junit is not None:
             _write_junit(verdict, junit)
@@ -51,10 +58,17 @@ def verify(
             raise typer.Exit(1)
 
 
-def _recipe(path: Path | None, columns: dict[str, Any], k: int | None, views: str | None) -> Any:
+def _recipe(
+    path: Path | None, columns: dict[str, Any], k: int | None, goals: list[str] | None, views: str | None
+) -> Any:
+    from shoal.goals import from_text
     from shoal.recipe import Recipe
 
-    changes = {"columns": columns, "privacy": {"k": k}, "output": given_views(views)}
+    changes = {
+        "columns": columns,
+        "privacy": {"k": k, "goal": [from_text(text) for text in goals] if goals else None},
+        "output": given_views(views),
+    }
     if path is not None:
         return Recipe.load(path, changes=changes)
     return Recipe.from_dict({}, changes=changes)
