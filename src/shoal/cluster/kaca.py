@@ -90,12 +90,16 @@ class KACA(Clusterer[KACAOptions]):
         cursor = np.array([0, n_classes, min(self.may_suppress, n - self.k)], np.int64)
         settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
         order = draw(n, self.seed)
+        done = 0.0
         while not classes.good[: cursor[1]].all() and cursor[1] > 1:
             cursor[0] = 0  # a class that was good may have given a stub away that it needed
             while cursor[0] < n:
                 kernel.merge_small(order, fixed.trees, classes, goals, tally, cursor, settings, work)
+                done = max(done, int(cursor[0]) / n)
                 if progress is not None:
-                    progress(int(cursor[0]) / n)
+                    progress(done)
+        if progress is not None:
+            progress(1.0)
         return ClusterResult(_numbered(classes.of_row))
 
     def _readings(self, encoded: Encoded) -> dict[str, Reading]:
