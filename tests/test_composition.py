@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.anonymize import prepare
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError
 from shoal.measure import together
 from shoal.measure.composition import Composition, Goal, Rows, check
@@ -632,3 +633,27 @@ def test_figures_do_not_depend_on_the_order_of_rows_and_views():
         views = [our_view(table, recipes[at])[1] for at in order]
         results.append(check(encode(table, both), table, views, 5).to_dict())
     assert results[0] == results[1]
+
+
+def test_quasi_columns_of_an_earlier_release_count_as_known_although_they_are_dropped_now(tmp_path):
+    """By city {0, 3}, {1, 4}, {2, 5}; by age {0, 1}, {2, 3}, {4, 5}: both together single everybody out."""
+    people = pl.DataFrame(
+        {"city": ["x", "y", "z", "x", "y", "z"], "age": [1, 2, 31, 32, 61, 62], "ill": list("abcdef")}
+    )
+    earlier = tmp_path / "earlier.csv"
+    by_city = Recipe.from_roles(quasi=["city"], sensitive=["ill"], drop=["age"], k=2)
+    prepare(people, by_city).write(earlier)
+    by_age = Recipe.from_roles(quasi=["age"], sensitive=["ill"], drop=["city"], k=2)
+    with pytest.raises(InfeasibleError, match="give away more") as caught:
+        prepare(people, by_age, also=[f"{earlier}.manifest.json"])
+    assert caught.value.code == "composition.refused"
+    accepted = prepare(people, by_age, also=[f"{earlier}.manifest.json"], accept_composition=True)
+    assert (accepted.composition["worst_m"], accepted.composition["worst_j"]) == (1, 1)
+    assert accepted.composition["ignored"] == [[], []]
+    # Without the column nobody can look: then it is said which one was not looked at.
+    forgotten = prepare(
+        people.drop("city"),
+        Recipe.from_roles(quasi=["age"], sensitive=["ill"], k=2),
+        also=[f"{earlier}.manifest.json"],
+    )
+    assert forgotten.composition["ignored"] == [[], ["city"]]

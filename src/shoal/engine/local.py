@@ -63,22 +63,42 @@ def _meeting(
     the classes that fail in the end are repaired.
     """
     ways: dict[str, tuple[ClusterResult, Mended]] = {}
-    for name, asked in (("building", goals.kernel), ("mending", None)):
-        tick = None if progress is None else _half(progress, len(ways))
-        found = make(may_suppress, asked).fit(part, tick)
-        if not goals.could_hold(found.labels >= 0):
-            # The rows that the method left out are needed: without them no partition meets the goals.
-            found = make(0, asked).fit(part, tick)
+    refused: InfeasibleError | None = None
+    for at, (name, asked) in enumerate((("building", goals.kernel), ("mending", None))):
+        tick = None if progress is None else _half(progress, at)
+        found = _released_enough(goals, part, partial(make, goals=asked), may_suppress, tick)
         if found.levels is not None:
             return found  # whole columns are published at one level, which no repair may change
         left = may_suppress - int((found.labels < 0).sum())
-        ways[name] = found, repair(part, found.labels, goals, left)
+        try:
+            ways[name] = found, repair(part, found.labels, goals, left)
+        except InfeasibleError as error:  # where classes share people, the other way may still do
+            refused = error
+    if not ways:
+        assert refused is not None  # both ways were refused
+        raise refused
     losses = {name: mended.loss for name, (_, mended) in ways.items()}
     name = min(losses, key=losses.__getitem__)
     found, mended = ways[name]
     told = ", ".join(f"{way} {told_loss(loss)}" for way, loss in losses.items())
     remark = f"goals kept by {name}: Total IL by {told}"
     return replace(found, labels=mended.labels, remarks=(*found.remarks, remark, *mended.remarks))
+
+
+def _released_enough(
+    goals: GoalSet,
+    part: Encoded,
+    make: Callable[..., Clusterer[Any]],
+    may_suppress: int,
+    progress: Progress | None,
+) -> ClusterResult:
+    """Run a method; once more without leaving rows out, where no partition of the others meets the goals."""
+    goals.set_released(np.ones(part.n_rows, dtype=bool))
+    found = make(may_suppress).fit(part, progress)
+    if (found.labels >= 0).all() or goals.could_hold(found.labels >= 0):
+        return found
+    goals.set_released(np.ones(part.n_rows, dtype=bool))
+    return make(0).fit(part, progress)
 
 
 def _half(progress: Progress, done: int) -> Progress:

@@ -78,6 +78,26 @@ def set_members(rows, classes, c, found, trees):
 
 
 @njit(cache=True)
+def set_all(rows, classes, ordered, ends, trees):
+    """Give every class its rows, which stand together in `ordered`. Writes `rows`, `classes`."""
+    begin = 0
+    for c in range(ends.shape[0]):
+        set_members(rows, classes, c, ordered[begin : ends[c]], trees)
+        begin = ends[c]
+
+
+@njit(cache=True)
+def write_labels(rows, classes, n_classes, labels):
+    """Label the rows of all classes that are still there. Writes `labels`."""
+    for c in range(n_classes):
+        if classes.size[c] > 0:
+            row = rows.head[c]
+            while row >= 0:
+                labels[row] = c
+                row = rows.next[row]
+
+
+@njit(cache=True)
 def note(goals, tally, counts, c):
     """Keep what the tally says of a class. Writes `counts`."""
     if counts.counts.shape[1] > 0:

@@ -128,8 +128,7 @@ class _Run:
             np.full(encoded.n_rows, -1, np.int64), np.arange(n_classes) - 1,
             np.append(np.arange(1, n_classes), -1), self.whole,
         )  # fmt: skip
-        for number, members in enumerate(np.split(rows, ends[:-1])):
-            kernel.set_members(self.rows, self.classes, number, members, fixed.trees)
+        kernel.set_all(self.rows, self.classes, rows, ends, fixed.trees)
         all_rows = goal_kernel.empty_tally(goals.kernel)
         goal_kernel.add_rows(goals.kernel, all_rows, rows)
         tally, other = goal_kernel.empty_tally(goals.kernel), goal_kernel.empty_tally(goals.kernel)
@@ -150,9 +149,7 @@ class _Run:
         from shoal.kernels import repair as kernel
 
         labels = np.full(len(self.left), -1, np.int32)
-        for number in range(self.n_classes):
-            if self.classes.size[number] > 0:
-                labels[kernel.members(self.rows, self.classes, number)] = number
+        kernel.write_labels(self.rows, self.classes, self.n_classes, labels)
         return numbered(labels)
 
     def loss(self, labels: IntArray) -> float:
