@@ -57,7 +57,7 @@ SHAPES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 @given(any_table(), st.sampled_from(["csv", "tsv", "parquet", "arrow"]), SHAPES, st.integers(0, 3))
 def test_what_is_published_is_read_back(tmp_path_factory, table, ending, shape, seed):
     quasi = ["text", "number", "float", "day"]

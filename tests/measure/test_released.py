@@ -15,7 +15,7 @@ from shoal.table.read import read_release
 from tests.strategies import tables
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     tables(max_rows=40), st.sampled_from(["csv", "parquet", "arrow"]), st.sampled_from(["text", "columns"])
 )

@@ -70,9 +70,10 @@ class Whd:
 
     def from_leaf(self, height: int) -> FloatArray:
         """Return the distance from a leaf to a node of each height 0 .. H."""
-        weights = self.weights(height)
-        total = weights.sum() if height else 1.0
-        return np.concatenate([[0.0], np.cumsum(weights[::-1])]) / total
+        climbed = np.concatenate([[0.0], np.cumsum(self.weights(height)[::-1])])
+        # By the last sum itself: the root costs exactly 1, whatever was rounded on the way.
+        found: FloatArray = climbed / (climbed[-1] or 1.0)
+        return found
 
 
 Reading = Literal["height", "leaves", "order"] | Whd
