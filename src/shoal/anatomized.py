@@ -16,7 +16,7 @@ from shoal.errors import PromiseError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.recode.anatomy import Parts
-from shoal.release import shareable, typed, versions
+from shoal.release import shareable, told_numbers, typed, versions
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.parts import check_parts, part_paths
@@ -185,17 +185,7 @@ class Anatomized:
             "reason": "",
             "remarks": [],
             "seed": self.seed,
-            "rows": self.rows,
-            "released": self.released,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "seconds": round(sum(self.timings.values()), 4),
-            "k": self.k,
-            "goals": [goal.to_dict() for goal in self.goals],
-            "loss": self.loss.to_dict(),
-            "loss_tight": self.loss_tight.to_dict(),
-            "bound": None,
-            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            **told_numbers(self),
         }
 
     def __repr__(self) -> str:

@@ -286,7 +286,9 @@ def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Publ
     # Classes that are published alike are one. That never harms a goal but where they share people.
     while goals is not None and goals.counts_people and not goals.judge(published.labels).good.all():
         mended = repair(encoded, published.labels, goals, may_suppress=0)
-        published = publish(encoded, mended.labels, recipe, found.levels)
+        published = publish(
+            encoded, mended.labels, recipe
+        )  # at their own extremes: levels may not cover them
     return published
 
 

@@ -187,8 +187,8 @@ class Release:
                 paper=info.paper,
                 seed=self.recipe.method.seed,
                 options=options.model_dump(),
-                loss=_all_rounded(self.loss),
-                loss_tight=_all_rounded(self.loss_tight),
+                loss=all_rounded(self.loss),
+                loss_tight=all_rounded(self.loss_tight),
                 profile=self.profile,
                 kept=self.recipe.named("keep"),
                 recipe=to_toml(shareable(self.recipe)),
@@ -259,7 +259,7 @@ class Release:
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
-            "loss": _all_rounded(self.loss),
+            "loss": all_rounded(self.loss),
             **({} if self.composition is None else {"composition": self.composition}),
             "versions": versions(),
         }
@@ -271,17 +271,7 @@ class Release:
             "reason": self.reason,
             "remarks": list(self.remarks),
             "seed": self.recipe.method.seed,
-            "rows": self.rows,
-            "released": self.released,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "seconds": round(sum(self.timings.values()), 4),
-            "k": self.k,
-            "goals": [goal.to_dict() for goal in self.goals],
-            "loss": self.loss.to_dict(),
-            "loss_tight": self.loss_tight.to_dict(),
-            "bound": None,
-            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            **told_numbers(self),
             "composition": self.composition,
         }
 
@@ -307,6 +297,23 @@ class Release:
             for name, fact in facts.items()
         )
         return f"<table><caption>shoal release</caption>{rows}</table>"
+
+
+def told_numbers(release: Any) -> dict[str, Any]:
+    """Return the numbers of `shoal anonymize --json` that every kind of release has."""
+    return {
+        "rows": release.rows,
+        "released": release.released,
+        "suppressed": release.suppressed,
+        "classes": release.classes,
+        "seconds": round(sum(release.timings.values()), 4),
+        "k": release.k,
+        "goals": [goal.to_dict() for goal in release.goals],
+        "loss": release.loss.to_dict(),
+        "loss_tight": release.loss_tight.to_dict(),
+        "bound": None,
+        "timings": {stage: round(seconds, 4) for stage, seconds in release.timings.items()},
+    }
 
 
 def _are_alike(counted: Goal, claimed: Goal) -> bool:
@@ -348,7 +355,8 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()}
 
 
-def _all_rounded(loss: Loss) -> dict[str, float | int | None]:
+def all_rounded(loss: Loss) -> dict[str, float | int | None]:
+    """Round every loss to three digits: at full precision it is a digest of the raw table."""
     return {name: _rounded(value) for name, value in loss.to_dict().items()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import PromiseError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
-from shoal.release import Release, shareable, versions
+from shoal.release import Release, all_rounded, shareable, told_numbers, versions
 from shoal.stages import Progress, stage
 from shoal.table.parts import check_views, stale_views, view_paths, view_titles
 from shoal.table.write import (
@@ -203,7 +203,7 @@ class ViewsRelease:
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
-            "loss": {name: _rounded(value) for name, value in self.loss.to_dict().items()},
+            "loss": all_rounded(self.loss),
             "views": [
                 {
                     "columns": view.frame.columns,
@@ -225,17 +225,7 @@ class ViewsRelease:
             "reason": self.reason,
             "remarks": list(self.remarks),
             "seed": self.recipe.method.seed,
-            "rows": self.rows,
-            "released": self.released,
-            "suppressed": self.suppressed,
-            "classes": self.classes,
-            "seconds": round(sum(self.timings.values()), 4),
-            "k": self.k,
-            "goals": [goal.to_dict() for goal in self.goals],
-            "loss": self.loss.to_dict(),
-            "loss_tight": self.loss_tight.to_dict(),
-            "bound": None,
-            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            **told_numbers(self),
             "views_by": self.recipe.output.views_by,
             "views": [
                 {"columns": view.frame.columns, **{key: told[key] for key in keys}}
@@ -255,8 +245,3 @@ class ViewsRelease:
         """Show the guarantees in a notebook, never cells."""
         views = "".join(view._repr_html_() for view in self.views)
         return f"<p>{escape(repr(self))}</p>{views}"
-
-
-def _rounded(value: float | int | None) -> float | int | None:
-    """Round to three significant digits: at full precision a loss is a digest of the raw table."""
-    return float(f"{value:.3g}") if value else value

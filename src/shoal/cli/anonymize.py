@@ -12,7 +12,7 @@ import typer
 
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
-from shoal.cli.goals import composition_lines, goal_line
+from shoal.cli.goals import Goals, composition_lines, goal_line
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, OutputError, RecipeError
@@ -62,12 +62,7 @@ def anonymize(
             rich_help_panel="Columns",
         ),
     ] = None,
-    goal: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'
-        ),
-    ] = None,
+    goal: Goals = None,
     views: Views = None,
     views_by: ViewsBy = None,
     effort: Annotated[str | None, typer.Option("--effort", help=_LATER, hidden=True)] = None,

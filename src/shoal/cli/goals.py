@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+Goals = Annotated[
+    list[str] | None,
+    typer.Option("--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'),
+]
 
 
 def goal_line(goal: dict[str, Any]) -> str:

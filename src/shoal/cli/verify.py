@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting
+from shoal.cli.goals import Goals
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, given_views
 
@@ -22,12 +23,7 @@ def verify(
     keep: Keep = None,
     drop: Drop = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
-    goal: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'
-        ),
-    ] = None,
+    goal: Goals = None,
     views: Views = None,
     original: Annotated[
         Path | None, typer.Option("--original", help="The raw table, to compare with.")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.errors import InfeasibleError
 from shoal.options import Options
-from shoal.table.columns import Encoded, TreeColumn
+from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import nodes_at_level, with_trees
 
@@ -195,13 +195,7 @@ class _Search:
     def labels(self, vector: tuple[int, ...]) -> IntArray:
         """Number the groups of at least k rows by their first rows; the rows of others get -1."""
         groups = np.where(self._group_sizes(vector) >= self.k, _groups(self.columns, vector, self.leaf), -1)
-        kept = np.flatnonzero(groups >= 0)
-        _, first, inverse = np.unique(groups[kept], return_index=True, return_inverse=True)
-        number = np.empty(len(first), np.int32)
-        number[np.argsort(first)] = np.arange(len(first))
-        of_tuple = np.full(len(groups), -1, np.int32)
-        of_tuple[kept] = number[inverse]
-        return of_tuple[self.tuple_of_row]
+        return numbered(groups)[self.tuple_of_row]
 
 
 def _groups(columns: list[_Column], vector: tuple[int, ...], leaves: IntArray) -> LongArray:

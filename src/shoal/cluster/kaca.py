@@ -8,7 +8,7 @@ import numpy.typing as npt
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
 from shoal.errors import Fault, RecipeError
 from shoal.options import KACAOptions
-from shoal.table.columns import Encoded, TreeColumn
+from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import with_trees
 from shoal.table.readings import Reading, Whd
@@ -100,7 +100,7 @@ class KACA(Clusterer[KACAOptions]):
                     progress(done)
         if progress is not None:
             progress(1.0)
-        return ClusterResult(_numbered(classes.of_row))
+        return ClusterResult(numbered(classes.of_row))
 
     def _readings(self, encoded: Encoded) -> dict[str, Reading]:
         """Return how each column's nodes are costed; refuse weights that do not fit the trees."""
@@ -133,14 +133,3 @@ def _weight_faults(name: str, given: list[float], heights: dict[str, int]) -> li
         message = f"Option `weights` has nothing above 0 for column `{name}`."
         return [Fault("recipe.option", message, "give at least one step a weight")]
     return []
-
-
-def _numbered(class_of_row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Number the classes by their first rows; suppressed rows stay -1."""
-    inside = np.flatnonzero(class_of_row >= 0)
-    _, first, inverse = np.unique(class_of_row[inside], return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int32)
-    number[np.argsort(first)] = np.arange(len(first))
-    labels = np.full(len(class_of_row), -1, np.int32)
-    labels[inside] = number[inverse]
-    return labels

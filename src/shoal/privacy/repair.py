@@ -26,7 +26,7 @@ import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.privacy.goalset import GoalSet, by_class
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded, IntArray, numbered
 from shoal.table.fixed import fixed_columns
 
 _MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
@@ -168,14 +168,3 @@ def _empty_counts(n_classes: int, tally: Any) -> Any:
         np.zeros((n_classes, n_goals), np.int64), np.zeros(n_classes, np.int64),
         np.zeros(n_classes, np.bool_),
     )  # fmt: skip
-
-
-def numbered(labels: IntArray) -> IntArray:
-    """Number the classes by their first rows, without gaps; rows in none keep -1."""
-    inside = np.flatnonzero(labels >= 0)
-    _, first, inverse = np.unique(labels[inside], return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int32)
-    number[np.argsort(first)] = np.arange(len(first))
-    renewed = np.full(len(labels), -1, np.int32)
-    renewed[inside] = number[inverse]
-    return renewed

@@ -207,3 +207,14 @@ def class_extremes(column: QuasiColumn, labels: IntArray, n_classes: int) -> tup
     np.minimum.at(low, labels[inside], column.codes[inside])
     np.maximum.at(high, labels[inside], column.codes[inside])
     return low, high
+
+
+def numbered(classes: npt.NDArray[np.integer[Any]]) -> IntArray:
+    """Number classes by their first rows, without gaps; rows in none (below 0) get -1."""
+    inside = np.flatnonzero(classes >= 0)
+    _, first, inverse = np.unique(classes[inside], return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int32)
+    number[np.argsort(first)] = np.arange(len(first))
+    labels = np.full(len(classes), -1, np.int32)
+    labels[inside] = number[inverse]
+    return labels
