@@ -17,6 +17,32 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Effort = Literal["quick", "normal", "high"]
+Seconds = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+
+
+class LocalSearchOptions(Options):
+    """Options of local search.
+
+    `effort`: how much is tried; or `seconds`, to search for about that long, whatever the effort: what
+    comes out then depends on the machine, not on the seed alone. `loss`: how a node of a tree is costed:
+    by its height, by the leaves below it, or by weighted hierarchical distance, with all steps alike or,
+    by `beta`, the dearer the nearer to the root.
+    """
+
+    effort: Effort = "normal"
+    seconds: Seconds | None = None
+    loss: Literal["il", "ncp", "whd"] = "il"
+    beta: float = Field(default=1.0, ge=1, le=100, allow_inf_nan=False)
+
+
+class AutoOptions(Options):
+    """Options of auto: those that the picked method takes from whoever does not pick."""
+
+    effort: Effort | None = None
+    seconds: Seconds | None = None
+
+
 class KMemberOptions(Options):
     """Options of k-member [byun2007].
 
@@ -116,8 +142,8 @@ class AnatomyOptions(Options):
 
 # None: the contract names the method, but this version does not have it yet.
 METHODS: dict[str, type[Options] | None] = {
-    "auto": Options,
-    "local-search": None,
+    "auto": AutoOptions,
+    "local-search": LocalSearchOptions,
     "k-member": KMemberOptions,
     "oka": OKAOptions,
     "systematic": SystematicOptions,

@@ -62,6 +62,7 @@ class Clusterer(ABC, Generic[OptionsT]):
     """
 
     options_type: ClassVar[type[Options]]
+    keeps_goals: ClassVar[bool] = False  # every class meets the goals, if one class of all rows does
 
     def __init__(
         self,

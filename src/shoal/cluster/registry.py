@@ -12,6 +12,7 @@ from shoal.cluster.cmeans import CMeans
 from shoal.cluster.incognito import Incognito
 from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
+from shoal.cluster.local_search import LocalSearch
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.nonhomogeneous import NH
 from shoal.cluster.oka import OKA
@@ -46,6 +47,15 @@ class MethodInfo:
 
 
 _ALL = [
+    MethodInfo(
+        name="local-search",
+        clusterer=LocalSearch,
+        paper="shoal's own; docs/methods/local-search.md.",
+        idea="Cut the table from above with rollouts; then move, swap and rebuild inside changing blocks.",
+        cost="O(n) time for a given effort, O(n) memory",
+        guarantees="classes of at least k rows; never worse than its start; same labels for any number of "
+        "threads",
+    ),
     MethodInfo(
         name="k-member",
         clusterer=KMember,

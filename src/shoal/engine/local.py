@@ -41,7 +41,7 @@ def run(
     found = (
         make(may_suppress).fit(part, progress)
         if goals is None
-        else _meeting(goals, part, make, may_suppress, progress)
+        else _meeting(goals, part, make, may_suppress, method.clusterer.keeps_goals, progress)
     )
     if inside.all():
         return found
@@ -55,12 +55,14 @@ def _meeting(
     part: Encoded,
     make: Callable[..., Clusterer[Any]],
     may_suppress: int,
+    keeps_goals: bool,
     progress: Progress | None,
 ) -> ClusterResult:
     """Cluster so that every class meets every goal, in two ways, and take the one that loses less.
 
     *Building*: the method keeps the goals as far as it can. *Mending*: it minds k rows alone. Either way
-    the classes that fail in the end are repaired.
+    the classes that fail in the end are repaired. A method that keeps all goals needs no second way,
+    unless rows may be left out, which mending alone does.
     """
     ways: dict[str, tuple[ClusterResult, Mended]] = {}
     refused: InfeasibleError | None = None
@@ -69,6 +71,8 @@ def _meeting(
         found = _released_enough(goals, part, partial(make, goals=asked), may_suppress, tick)
         if found.levels is not None:
             return found  # whole columns are published at one level, which no repair may change
+        if keeps_goals and may_suppress == 0 and goals.judge(found.labels).good.all():
+            return found
         left = may_suppress - int((found.labels < 0).sum())
         try:
             ways[name] = found, repair(part, found.labels, goals, left)

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from shoal.kernels.unmanaged import managed, unmanaged
+
 # From EQUAL on, a class is compared with the whole release.
 DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
 ROUNDING = 1e-9  # by which an entropy may fall short: it is a sum of rounded logarithms
@@ -70,7 +72,7 @@ def empty_tally(goals: Goals) -> Tally:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@unmanaged
 def add(goals, tally, row):
     """Count one more row. Writes `tally`."""
     person = goals.person[row]
@@ -90,7 +92,7 @@ def add(goals, tally, row):
         tally.seen_holder[g, person] += 1
 
 
-@njit(cache=True)
+@unmanaged
 def remove(goals, tally, row):
     """Count one row less. Writes `tally`."""
     person = goals.person[row]
@@ -309,7 +311,7 @@ def own_counts(goals, tally, g):
     return tally.counts[goals.begin[g] : goals.begin[g + 1]]
 
 
-@njit(cache=True)
+@managed
 def total_lack(goals, tally):
     """Return what a class lacks in people and in all goals: 0 when it is good."""
     lack = max(0, goals.k - tally.size[0]) / goals.k
@@ -318,7 +320,7 @@ def total_lack(goals, tally):
     return lack
 
 
-@njit(cache=True)
+@managed
 def is_good(goals, tally):
     """Tell whether a class has k people and meets every goal."""
     if tally.size[0] < goals.k:
@@ -342,7 +344,7 @@ def mark_helpful(goals, g, count, pairs, holders, helpful):
         count[value] -= 1
 
 
-@njit(cache=True)
+@managed
 def mark_all_helpful(goals, tally, helpful):
     """Mark the values, of all goals, of which one more would help the class. Writes `helpful`."""
     for g in range(goals.kind.shape[0]):
@@ -350,7 +352,7 @@ def mark_all_helpful(goals, tally, helpful):
         mark_helpful(goals, g, own_counts(goals, tally, g), tally.pairs[g], tally.holders[g], part)
 
 
-@njit(cache=True)
+@unmanaged
 def helps(goals, tally, helpful, row):
     """Tell whether a row brings the class a person that it lacks, or a value that helps."""
     if tally.size[0] < goals.k and tally.seen[goals.person[row]] == 0:
@@ -362,14 +364,14 @@ def helps(goals, tally, helpful, row):
     return False
 
 
-@njit(cache=True)
+@unmanaged
 def add_rows(goals, tally, rows):
     """Count the rows listed. Writes `tally`."""
     for row in rows:
         add(goals, tally, row)
 
 
-@njit(cache=True)
+@unmanaged
 def remove_rows(goals, tally, rows):
     """Take the rows listed out again. Writes `tally`."""
     for row in rows:

@@ -1,0 +1,103 @@
+"""The rounds of the search: every round new blocks, each searched for itself, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.cluster.local_search.blocks import random_blocks
+from shoal.cluster.local_search.partition import Partition
+from shoal.cluster.local_search.schedule import Schedule
+from shoal.cluster.local_search.workers import Workers
+
+LongArray = npt.NDArray[np.int64]
+Tick = Callable[[float, int], None]  # called with the share of the search that is done, and the loss
+Found = tuple[LongArray, LongArray, int, int]  # rows, ends, loss before, loss after
+
+
+def search(
+    cell: Any,
+    start: Partition,
+    schedule: Schedule,
+    random: np.random.Generator,
+    workers: Workers,
+    tick: Tick,
+) -> Partition:
+    """Search from a partition on; return the best one seen, which may be the start."""
+    best = now = start
+    scale = _scale(cell)
+    while schedule.share < 1.0 and now.n_classes > 1:
+        now = _round(cell, now, scale, schedule, random, workers, tick)
+        schedule.next_round()
+        best = min(best, now, key=lambda partition: partition.loss)
+        tick(schedule.share, best.loss)
+    return best
+
+
+def _round(
+    cell: Any,
+    now: Partition,
+    scale: npt.NDArray[np.float64],
+    schedule: Schedule,
+    random: np.random.Generator,
+    workers: Workers,
+    tick: Tick,
+) -> Partition:
+    """Search every block once. A block that there is no time for stays as it is."""
+    from shoal.kernels import block_search as kernel
+    from shoal.kernels.partition import class_centres
+
+    n_rows = len(now.rows)
+    centres = class_centres(cell, now.rows, now.ends, scale)
+    blocks = random_blocks(centres, schedule.classes_of_block(n_rows / now.n_classes), random)
+    seeds = random.integers(0, 1 << 64, len(blocks), np.uint64)
+    temperature = schedule.temperature(now.loss / n_rows)
+    tasks = [
+        partial(
+            kernel.search_block, cell, now.rows, now.ends, block, schedule.effort.steps, temperature, seed
+        )
+        for block, seed in zip(blocks, seeds, strict=True)
+    ]
+    found: dict[int, Found] = {}
+    loss = now.loss
+    running = workers.run(tasks)
+    for number, result in running:
+        found[number] = result
+        loss += result[3] - result[2]
+        tick(schedule.share_within(len(found) / len(blocks)), loss)
+        if schedule.is_late:
+            running.close()
+            break
+    untouched = [_classes(now, block) for at, block in enumerate(blocks) if at not in found]
+    parts = [found[at][:2] for at in sorted(found)] + untouched
+    begins = np.cumsum([0, *(len(rows) for rows, _ in parts)])
+    ends = [ends + begin for (_, ends), begin in zip(parts, begins[:-1], strict=True)]
+    return Partition(np.concatenate([rows for rows, _ in parts]), np.concatenate(ends), loss)
+
+
+def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongArray]:
+    """Return the rows of some classes, class by class, and where each ends."""
+    from shoal.kernels.block_search import rows_of
+
+    rows, labels = rows_of(partition.rows, partition.ends, classes)
+    return rows, np.cumsum(np.bincount(labels, minlength=len(classes)))
+
+
+def _scale(cell: Any) -> npt.NDArray[np.float64]:
+    """Return by what codes are multiplied so that every column is as wide as it costs."""
+    widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
+    costs = np.array(
+        [
+            *cell.span,
+            *(
+                cell.over[begin : begin + n * n].max()
+                for begin, n in zip(cell.over_at, cell.n_leaves, strict=True)
+            ),
+        ],
+        np.float64,
+    )
+    return costs / widest

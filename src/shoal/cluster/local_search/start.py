@@ -1,0 +1,60 @@
+"""The start: the table is cut from above into cells, and these into classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.cluster.local_search.partition import Partition
+from shoal.cluster.local_search.workers import Workers
+
+CELL_ROWS = 3000  # rollouts above this bring nothing
+_CELL_CLASSES = 30  # at least, for large k
+_PROBES = 8  # cells in which growth from single rows is tried first
+Tick = Callable[[float], None]
+LongArray = npt.NDArray[np.int64]
+
+
+def cut_from_above(cell: Any, tried: int, workers: Workers, tick: Tick) -> Partition:
+    """Part all rows: cut greedily down to cells, each cell with rollouts of the `tried` best cuts."""
+    rows = np.arange(len(cell.codes))
+    cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
+    found: dict[int, tuple[LongArray, int, bool]] = {}
+
+    def start(numbers: list[int], grows: bool) -> None:
+        from shoal.kernels import start as kernel
+
+        tasks = [partial(kernel.start_cell, cell, rows, *cells[number], tried, grows) for number in numbers]
+        for at, result in workers.run(tasks):
+            found[numbers[at]] = result
+            tick(len(found) / len(cells))
+
+    # Growth takes long and rarely wins on trees, often on numbers: a few cells tell.
+    probes = list(range(0, len(cells), -(-len(cells) // _PROBES)))
+    start(probes, True)
+    wins = sum(found[number][2] for number in probes)
+    start([number for number in range(len(cells)) if number not in found], 4 * wins >= len(probes))
+    ends = np.concatenate([found[number][0] for number in range(len(cells))])
+    return Partition(rows, ends, sum(loss for _, loss, _ in found.values()))
+
+
+def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tuple[int, int]]:
+    """Cut groups of more than `most` rows where that saves most; return where each begins and ends."""
+    from shoal.kernels import start as kernel
+
+    groups, cells = [(0, len(rows))], []
+    while groups:
+        cells += [group for group in groups if group[1] - group[0] <= most]
+        large = [group for group in groups if group[1] - group[0] > most]
+        groups = []
+        for at, middle in workers.run([partial(kernel.cut_once, cell, rows, *group) for group in large]):
+            begin, end = large[at]
+            if middle == end:
+                cells.append((begin, end))
+            else:
+                groups += [(begin, middle), (middle, end)]
+    return sorted(cells)

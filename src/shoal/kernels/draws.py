@@ -1,0 +1,33 @@
+"""Random numbers that are the same on every machine: splitmix64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.kernels.unmanaged import unmanaged
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@unmanaged
+def draw(state):
+    """Return 64 random bits. Writes `state`, one uint64."""
+    state[0] += _STEP
+    bits = state[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    return bits ^ (bits >> np.uint64(31))
+
+
+@unmanaged
+def share(state):
+    """Return a number from 0 to below 1."""
+    return np.float64(draw(state) >> np.uint64(11)) * 2.0**-53
+
+
+@unmanaged
+def below(state, limit):
+    """Return a whole number from 0 to below `limit`."""
+    return np.int64(share(state) * limit)

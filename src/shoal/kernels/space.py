@@ -1,0 +1,159 @@
+"""Rows as one code for each column, sets of rows as a lowest and a highest code, and what these cost.
+
+Range columns come first, with fixed-point positions as codes. Then come tree columns, whose codes are
+leaves in depth-first order: the lowest node over a set of leaves is the one over its first and last.
+What that node costs is the largest cost of the nodes over any two neighbours in between, because costs
+grow towards the root. So a table of such maxima over 1, 2, 4, ... neighbours answers in two look-ups,
+for trees of any size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.goals import Goals, Tally
+from shoal.kernels.unmanaged import unmanaged
+
+
+class Cell(NamedTuple):
+    """The columns of a table, R ranges and T trees, and some m of its rows with what their classes need."""
+
+    span: np.ndarray  # int32 (R): the cost of a whole range
+    over: np.ndarray  # int32: for each tree the maxima over 1, 2, 4, ... neighbours
+    over_at: np.ndarray  # int64 (T): where a tree's maxima begin
+    n_leaves: np.ndarray  # int64 (T)
+    is_small: np.ndarray  # bool (T): the costs of all pairs are there instead
+    log: np.ndarray  # int64: the exponent of the largest power of two up to each number
+    parent: np.ndarray  # int32 (nodes), one tree after the other
+    first_leaf: np.ndarray  # int32 (nodes)
+    last_leaf: np.ndarray  # int32 (nodes)
+    leaf_node: np.ndarray  # int32 (leaves)
+    node_at: np.ndarray  # int64 (T)
+    leaf_at: np.ndarray  # int64 (T)
+    node_of: np.ndarray  # int32: for each small tree the lowest node over all pairs of leaves, as `over`
+    join: np.ndarray  # int32: what the lowest node over a leaf and a node costs, by leaf
+    join_at: np.ndarray  # int64 (T): where a small tree's costs begin
+    n_nodes: np.ndarray  # int64 (T)
+    codes: np.ndarray  # int32 (m, R + T)
+    ids: np.ndarray  # int64 (m): where each row stands in the table
+    k: int
+    goals: Goals  # of the whole table
+    tally: Tally  # empty
+
+
+@njit(cache=True, nogil=True)
+def local_cell(cell, ids, tally):
+    """Return a cell of the rows listed, with a tally of its own."""
+    m, d = ids.shape[0], cell.codes.shape[1]
+    codes = np.empty((m, d), np.int32)
+    for row in range(m):
+        for col in range(d):
+            codes[row, col] = cell.codes[ids[row], col]
+    return Cell(
+        cell.span, cell.over, cell.over_at, cell.n_leaves, cell.is_small, cell.log, cell.parent,
+        cell.first_leaf, cell.last_leaf, cell.leaf_node, cell.node_at, cell.leaf_at, cell.node_of,
+        cell.join, cell.join_at, cell.n_nodes, codes, ids, cell.k, cell.goals, tally,
+    )  # fmt: skip
+
+
+@unmanaged
+def tree_cost(cell, tree, low, high):
+    """Return what the lowest node over two leaves, the first not behind the second, costs."""
+    if cell.is_small[tree]:
+        return cell.over[cell.over_at[tree] + low * cell.n_leaves[tree] + high]
+    if low == high:
+        return np.int32(0)
+    log = cell.log[high - low]
+    begin = cell.over_at[tree] + log * cell.n_leaves[tree]
+    return max(cell.over[begin + low], cell.over[begin + high - (1 << log)])
+
+
+@unmanaged
+def column_cost(cell, col, low, high):
+    """Return what a set costs in one column."""
+    n_range = cell.span.shape[0]
+    if col < n_range:
+        return min(high - low, cell.span[col])
+    return tree_cost(cell, col - n_range, low, high)
+
+
+@unmanaged
+def box_cost(cell, low, high, at):
+    """Return D of the box in row `at` of two arrays: what one row of such a class costs."""
+    n_range = cell.span.shape[0]
+    total = np.int64(0)
+    for col in range(n_range):
+        total += min(high[at, col] - low[at, col], cell.span[col])
+    for tree in range(cell.n_leaves.shape[0]):
+        total += tree_cost(cell, tree, low[at, n_range + tree], high[at, n_range + tree])
+    return total
+
+
+@unmanaged
+def joined_cost(cell, low, high, at, row):
+    """Return D of a box after one more row has joined it."""
+    n_range = cell.span.shape[0]
+    total = np.int64(0)
+    for col in range(n_range):
+        code = cell.codes[row, col]
+        total += min(max(high[at, col], code) - min(low[at, col], code), cell.span[col])
+    for tree in range(cell.n_leaves.shape[0]):
+        col = n_range + tree
+        code = cell.codes[row, col]
+        total += tree_cost(cell, tree, min(low[at, col], code), max(high[at, col], code))
+    return total
+
+
+@unmanaged
+def union_cost(cell, low, high, at, other):
+    """Return D of the smallest box over two boxes of the same arrays."""
+    n_range = cell.span.shape[0]
+    total = np.int64(0)
+    for col in range(n_range):
+        low_end = min(low[at, col], low[other, col])
+        total += min(max(high[at, col], high[other, col]) - low_end, cell.span[col])
+    for tree in range(cell.n_leaves.shape[0]):
+        col = n_range + tree
+        low_end = min(low[at, col], low[other, col])
+        total += tree_cost(cell, tree, low_end, max(high[at, col], high[other, col]))
+    return total
+
+
+@unmanaged
+def set_box(cell, low, high, at, row):
+    """Make a box of one row."""
+    for col in range(cell.codes.shape[1]):
+        low[at, col] = cell.codes[row, col]
+        high[at, col] = cell.codes[row, col]
+
+
+@unmanaged
+def widen_box(cell, low, high, at, row):
+    """Widen a box for one more row."""
+    for col in range(cell.codes.shape[1]):
+        code = cell.codes[row, col]
+        if code < low[at, col]:
+            low[at, col] = code
+        if code > high[at, col]:
+            high[at, col] = code
+
+
+@unmanaged
+def unite(low, high, at, other_low, other_high, other):
+    """Widen a box for another one."""
+    for col in range(low.shape[1]):
+        if other_low[other, col] < low[at, col]:
+            low[at, col] = other_low[other, col]
+        if other_high[other, col] > high[at, col]:
+            high[at, col] = other_high[other, col]
+
+
+@unmanaged
+def copy_box(low, high, at, other_low, other_high, other):
+    """Make a box another one."""
+    for col in range(low.shape[1]):
+        low[at, col] = other_low[other, col]
+        high[at, col] = other_high[other, col]

@@ -1,0 +1,341 @@
+"""Steps that rebuild a class or a few: shed, create, recreate, dissolve. Each may make things worse.
+
+A step only changes `block`, with every class saved before. Whether it stands is decided afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.block import NOBODY, move, put, recount, refresh, take, touch
+from shoal.kernels.cuts import TRIED, cut_greedily, cut_with_rollouts, sort_front
+from shoal.kernels.draws import below, share
+from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove
+from shoal.kernels.growth import grow_classes
+from shoal.kernels.passes import NEAR, find_near, stays_good
+from shoal.kernels.space import joined_cost, union_cost
+from shoal.kernels.unmanaged import unmanaged
+
+LENDERS = 12  # classes from which rows are borrowed, the nearest
+MOST_POOLED = 3  # classes with which one is pooled
+NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
+FAR = np.int64(1) << 62
+
+
+class StepWork(NamedTuple):
+    """Room for the steps: m rows, c classes, d columns."""
+
+    close: np.ndarray  # int64 (LENDERS): classes near to one
+    far: np.ndarray  # int64 (LENDERS): D of each together with it
+    pool: np.ndarray  # int64 (m): rows
+    labels: np.ndarray  # int32 (m): new classes of pooled rows
+    ends: np.ndarray  # int64 (c + 2): where the parts of a pool end
+    low: np.ndarray  # int32 (c + 2, d): boxes that grow
+    high: np.ndarray
+    size: np.ndarray  # int64 (c + 2)
+    helpful: np.ndarray  # bool (V): values of which a class needs more
+
+
+@njit(cache=True, nogil=True)
+def step_work(cell, n_rows):
+    """Make room for the steps."""
+    n_columns = cell.codes.shape[1]
+    return StepWork(
+        np.zeros(LENDERS, np.int64), np.zeros(LENDERS, np.int64), np.zeros(n_rows, np.int64),
+        np.zeros(n_rows, np.int32), np.zeros(n_rows // cell.k + 2, np.int64),
+        np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
+        np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
+        np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(cell.goals.begin[-1], np.bool_),
+    )  # fmt: skip
+
+
+@unmanaged
+def find_close(cell, block, c, most, lends, work):
+    """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
+
+    Where it `lends`, a class must have rows to spare.
+    """
+    found = 0
+    for other in range(block.size.shape[0]):
+        if other == c or block.size[other] == 0 or (lends and block.size[other] <= cell.k):
+            continue
+        if found == most and block.cost[other] >= work.far[most - 1]:
+            continue
+        cost = union_cost(cell, block.low, block.high, c, other)
+        if found == most and cost >= work.far[most - 1]:
+            continue
+        at = min(found, most - 1)
+        while at > 0 and work.far[at - 1] > cost:
+            work.close[at], work.far[at] = work.close[at - 1], work.far[at - 1]
+            at -= 1
+        work.close[at], work.far[at] = other, cost
+        found = min(found + 1, most)
+    return found
+
+
+@unmanaged
+def is_good_class(cell, block, c):
+    """Tell whether a class has k rows and meets the goals."""
+    return block.size[c] >= cell.k and stays_good(cell, block, c, -1, -1)
+
+
+@unmanaged
+def give_away(cell, block, row, near):
+    """Give a row that is nowhere to the class where it costs least; tell whether there is one."""
+    found = find_near(cell, block, row, NEAR if cell.goals.active else 1, near)
+    for at in range(found):
+        if stays_good(cell, block, near.near[at], -1, row):
+            put(cell, block, row, near.near[at])
+            return True
+    return False
+
+
+@unmanaged
+def note_helpful(cell, block, c, work):
+    """Count a class's rows, and mark the values of which it needs more. Writes the tally, `work`."""
+    row = block.head[c]
+    while row >= 0:
+        add(cell.goals, cell.tally, cell.ids[row])
+        row = block.next[row]
+    mark_all_helpful(cell.goals, cell.tally, work.helpful)
+
+
+@unmanaged
+def forget(cell, block, c):
+    """Take a class's rows out of the tally again."""
+    row = block.head[c]
+    while row >= 0:
+        remove(cell.goals, cell.tally, cell.ids[row])
+        row = block.next[row]
+
+
+@unmanaged
+def cheapest_loan(cell, block, c, found, work):
+    """Return the row of a near class that can spare it which it costs least to borrow, -1 for none."""
+    needs_help = cell.goals.active and block.size[c] >= cell.k
+    if needs_help:
+        note_helpful(cell, block, c, work)
+    least, best = FAR, -1
+    for at in range(found):
+        other = work.close[at]
+        size = block.size[other]
+        if size <= cell.k:
+            continue
+        refresh(cell, block, other)
+        row = block.head[other]
+        while row >= 0:
+            if not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row]):
+                joined = joined_cost(cell, block.low, block.high, c, row)
+                saved = size * block.cost[other] - (size - 1) * block.without[row]
+                value = max(cell.k, block.size[c] + 1) * (joined - block.cost[c]) - saved
+                if value < least:
+                    least, best = value, row
+            row = block.next[row]
+    if needs_help:
+        forget(cell, block, c)
+    return best
+
+
+@unmanaged
+def refill(cell, block, c, work):
+    """Borrow rows for a class until it is good; tell whether there were enough."""
+    found = find_close(cell, block, c, LENDERS, True, work)
+    for _ in range(4 * cell.k):
+        if is_good_class(cell, block, c):
+            return True
+        row = cheapest_loan(cell, block, c, found, work)
+        if row < 0 or not stays_good(cell, block, block.home[row], row, -1):
+            return False
+        move(cell, block, row, c)
+    return False
+
+
+@unmanaged
+def wide_column(block, c, state):
+    """Return a random column in which the rows of a class differ, -1 for none."""
+    chosen, seen = -1, 0
+    for col in range(block.low.shape[1]):
+        if block.low[c, col] < block.high[c, col]:
+            seen += 1
+            if below(state, seen) == 0:
+                chosen = col
+    return chosen
+
+
+@unmanaged
+def random_row(block, c, state):
+    """Return a random row of a class."""
+    row = block.head[c]
+    for _ in range(below(state, block.size[c])):
+        row = block.next[row]
+    return row
+
+
+@unmanaged
+def kept_range(cell, block, c, col, state):
+    """Choose which codes of a class stay: on one side of a value, or under one ancestor."""
+    code = cell.codes[random_row(block, c, state), col]
+    tree = col - cell.span.shape[0]
+    if tree < 0:
+        if share(state) < 0.5:
+            return max(code, block.low[c, col] + 1), block.high[c, col]
+        return block.low[c, col], min(code, block.high[c, col] - 1)
+    nodes = cell.node_at[tree]
+    node = cell.leaf_node[cell.leaf_at[tree] + code]
+    first, last = code, code
+    while True:
+        above = cell.parent[nodes + node]
+        below_above = cell.first_leaf[nodes + above]
+        if below_above <= block.low[c, col] and cell.last_leaf[nodes + above] >= block.high[c, col]:
+            break
+        if share(state) < 0.3:
+            break
+        node = above
+        first, last = below_above, cell.last_leaf[nodes + node]
+    return first, last
+
+
+@unmanaged
+def shed(cell, block, c, state, near, work):
+    """Narrow a class in one column: give the rows outside to others, borrow others for them."""
+    col = wide_column(block, c, state)
+    if col < 0:
+        return False
+    first, last = kept_range(cell, block, c, col, state)
+    n, row = 0, block.head[c]
+    while row >= 0:
+        if cell.codes[row, col] < first or cell.codes[row, col] > last:
+            work.pool[n] = row
+            n += 1
+        row = block.next[row]
+    if n == 0 or 10 * (block.size[c] - n) < 7 * cell.k:
+        return False
+    for at in range(n):
+        take(cell, block, work.pool[at])
+    for at in range(n):
+        if not give_away(cell, block, work.pool[at], near):
+            return False
+    return refill(cell, block, c, work)
+
+
+@unmanaged
+def free_class(block):
+    """Return the number of a class without rows, -1 for none."""
+    for c in range(block.size.shape[0] - 1, -1, -1):
+        if block.size[c] == 0:
+            return c
+    return -1
+
+
+@unmanaged
+def create(cell, block, state, work):
+    """Make a new class around a random row that its own can spare, of rows that others can spare."""
+    c = free_class(block)
+    if c < 0:
+        return False
+    for _ in range(8):
+        row = below(state, block.home.shape[0])
+        if block.size[block.home[row]] > cell.k:
+            if not stays_good(cell, block, block.home[row], row, -1):
+                return False
+            move(cell, block, row, c)
+            return refill(cell, block, c, work)
+    return False
+
+
+@unmanaged
+def pool_rows(block, c, found, work):
+    """Empty a class and those near to it; return how many rows they had. Writes `block`, `work`."""
+    n = 0
+    for at in range(-1, found):
+        pooled = c if at < 0 else work.close[at]
+        touch(block, pooled)
+        row = block.head[pooled]
+        while row >= 0:
+            work.pool[n] = row
+            n += 1
+            row = block.next[row]
+        block.head[pooled], block.size[pooled], block.cost[pooled] = NOBODY, 0, 0
+    return n
+
+
+@unmanaged
+def label_parts(n_parts, work):
+    """Number the parts of a pool, whose ends are not in order. Writes `work`."""
+    sort_front(work.ends, n_parts + 1)  # their number, in front, is at most the first end
+    begin = 0
+    for part in range(n_parts):
+        for at in range(begin, work.ends[part + 1]):
+            work.labels[work.pool[at]] = part
+        begin = work.ends[part + 1]
+
+
+@unmanaged
+def rebuild(cell, n, state, cuts, inner, cut_room, work):
+    """Part a pool anew by noisy cuts, by rollouts or by growth; return the number of parts."""
+    way = share(state)
+    if way < 0.35:
+        first = below(state, n)
+        return grow_classes(
+            cell, work.pool, 0, n, first, work.labels, work.low, work.high, work.size, work.helpful
+        )[0]
+    work.ends[0] = 0
+    if way < 0.75:
+        cut_greedily(cell, work.pool, 0, n, NOISE, state, FAR, work.ends, cuts, cut_room.stack, cut_room)
+    else:
+        cut_with_rollouts(cell, work.pool, 0, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
+    n_parts = work.ends[0]
+    label_parts(n_parts, work)
+    return n_parts
+
+
+@unmanaged
+def recreate(cell, block, c, state, cuts, inner, cut_room, work):
+    """Pool a class with some near ones and part them anew."""
+    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), False, work)
+    n = pool_rows(block, c, found, work)
+    n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
+    if n_parts == 0:
+        return False
+    for part in range(n_parts):
+        slot = c if part == 0 else (work.close[part - 1] if part <= found else free_class(block))
+        if slot < 0:
+            return False
+        touch(block, slot)
+        for at in range(n):
+            row = work.pool[at]
+            if work.labels[row] == part:
+                link_only(block, row, slot)
+        recount(cell, block, slot)
+    return True
+
+
+@unmanaged
+def link_only(block, row, c):
+    """Put a row into a class whose extremes are found afterwards."""
+    block.home[row] = c
+    block.before[row] = NOBODY
+    block.next[row] = block.head[c]
+    if block.head[c] >= 0:
+        block.before[block.head[c]] = row
+    block.head[c] = row
+    block.size[c] += 1
+
+
+@unmanaged
+def dissolve(cell, block, c, near, work):
+    """Give all rows of a class to others."""
+    n, row = 0, block.head[c]
+    while row >= 0:
+        work.pool[n] = row
+        n += 1
+        row = block.next[row]
+    for at in range(n):
+        take(cell, block, work.pool[at])
+    for at in range(n):
+        if not give_away(cell, block, work.pool[at], near):
+            return False
+    return True

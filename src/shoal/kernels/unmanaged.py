@@ -1,0 +1,14 @@
+"""How kernels are compiled that make no arrays.
+
+Numba counts references to each array of each tuple that one function passes to another, with atomic
+operations. For functions that do little and are called often, that would be most of the time. Those
+that make no arrays can do without, because whoever called the first of them holds all arrays.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+unmanaged = njit(cache=True, nogil=True, _nrt=False)
+# A function takes this over from the one that called it first, unless it says otherwise.
+managed = njit(cache=True, nogil=True, _nrt=True)
