@@ -57,6 +57,11 @@ def _private_temporary() -> Path:
     return folder if is_ours else Path(tempfile.mkdtemp(prefix="shoal-"))
 
 
+def n_threads() -> int:
+    """Return how many threads kernels may use."""
+    return int(numba.get_num_threads())
+
+
 def is_compiled() -> bool:
     """Tell whether kernels were compiled before on this machine."""
     return any(cache_folder().glob("**/*.nbi"))
@@ -73,6 +78,7 @@ _before = _config.CACHE_DIR
 _config.CACHE_DIR = str(cache_folder())
 try:
     from shoal.kernels import (
+        bound,
         cb,
         classes,
         cmeans,
@@ -88,6 +94,7 @@ try:
         oka,
         quoting,
         repair,
+        smallest_box,
         systematic,
         threshold,
         trees,
@@ -96,6 +103,7 @@ finally:
     _config.CACHE_DIR = _before
 
 __all__ = [
+    "bound",
     "cache_folder",
     "cb",
     "classes",
@@ -110,9 +118,11 @@ __all__ = [
     "kaca",
     "kmember",
     "mondrian",
+    "n_threads",
     "oka",
     "quoting",
     "repair",
+    "smallest_box",
     "systematic",
     "threshold",
     "trees",
