@@ -48,11 +48,13 @@ from shoal.table.readings import node_costs
 PASSES = 3  # of mutual reachability; more raise it by little
 CONFIDENCE = 0.99  # of an estimate
 
-_ALL_ROWS = 2_500_000_000  # look-ups of a tuple's distance: about a second on two threads, each pass
+# Looking up a tuple's distance in one group of columns takes about a nanosecond.
+_ALL_ROWS = 2_500_000_000  # for each pass over all pairs
 _SAMPLED = 3_000_000_000
-_MOST_SAMPLED = 4000
+_LEAST_SAMPLED, _MOST_SAMPLED = 500, 8_000
 _SEED = 20070409  # any one, but always the same
-_SEARCHED = 1_000_000_000  # steps in the search of boxes
+_SEARCHED = 1_000_000_000  # steps in the search of boxes, of a few nanoseconds
+_MOST_SEARCHED = _SEARCHED // 256  # for one of them
 _PILOT = 32  # tuples that tell beforehand how long it would take
 _DIGITS = 3
 _EXACT = 1e-12  # relative: what the last digits of a float can be wrong by
@@ -173,39 +175,41 @@ def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> 
 
 def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:
     """Bound D of every tuple's class, and say how."""
-    order = scans.order
-    found, searched, how = _bounds_of(scans, order, tick)
-    bound = np.zeros(scans.m, np.int32)
-    bound[order] = found
+    order, bound = scans.order, np.zeros(scans.m, np.int32)
+    if _mean_steps(scans) * scans.m > _SEARCHED:
+        bound[order] = scans.nearest(order, tick)
+        searched = np.zeros(scans.m, dtype=bool)
+    else:
+        bound[order], searched = _boxes(scans, order, tick)
     rest = order[~searched]
     for _ in range(PASSES if len(rest) else 0):
         bound[rest] = scans.reachable(rest, bound, tick)
-    if len(rest) == len(order):
-        how = "mutual reachability"
-    elif len(rest):
-        how = "smallest box or mutual reachability"
-    return bound, how
+    return bound, _told(searched, "mutual reachability")
 
 
-def _bounds_of(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_], str]:
+def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_]]:
     """Return D of the smallest box of each tuple listed, or of its nearest where that takes too long.
 
-    Also which of them is the smallest box's, and what that is called.
+    Also which of them is the smallest box's.
     """
-    most = _SEARCHED // 256
-    if _expected(scans, ones, most) > _SEARCHED:
-        return scans.nearest(ones, tick), np.zeros(len(ones), dtype=bool), "nearest row"
-    near, found, _ = scans.boxes(ones, most, tick)
-    searched = found >= 0
-    return np.where(searched, found, near), searched, "smallest box"
+    near, found, _ = scans.boxes(ones, _MOST_SEARCHED, tick)
+    searched: npt.NDArray[np.bool_] = found >= 0
+    return np.where(searched, found, near), searched
 
 
-def _expected(scans: Scans, ones: LongArray, most: int) -> float:
-    """Return how many steps the search of boxes may take, from a few tuples all over the table."""
-    if len(ones) <= _PILOT:
+def _mean_steps(scans: Scans) -> float:
+    """Return how many steps the search of a box takes, of a few tuples all over the table."""
+    if scans.m <= _PILOT:
         return 0.0
-    pilot = ones[np.linspace(0, len(ones) - 1, _PILOT).astype(np.int64)]
-    return float(scans.boxes(pilot, most, lambda share: None)[2].mean()) * len(ones)
+    pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
+    return float(scans.boxes(pilot, _MOST_SEARCHED, lambda share: None)[2].mean())
+
+
+def _told(searched: npt.NDArray[np.bool_], other: str) -> str:
+    """Say what the terms are: those of smallest boxes, of another kind, or of both."""
+    if searched.all():
+        return "smallest box"
+    return f"smallest box or {other}" if searched.any() else other
 
 
 def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
@@ -222,29 +226,36 @@ def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
 
 def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
     """Return n times the lower confidence limit of the mean term, of rows drawn at random."""
-    terms, how = sampled_terms(scans, n_sampled(scans), tick)
+    time_for = min(_MOST_SAMPLED, _SAMPLED // scans.work_of_one)
+    terms, how = sampled_terms(scans, max(_LEAST_SAMPLED, time_for), tick)
     n = int(scans.size.sum())
     limit = lower_limit(np.maximum(0.0, terms - slack) / scans.fixed.unit, 1 - CONFIDENCE)
-    return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {CONFIDENCE:.0%} confidence".replace("%", " %")
-
-
-def n_sampled(scans: Scans) -> int:
-    """Return how many rows are drawn: as many as there is time for."""
-    return max(100, min(_MOST_SAMPLED, _SAMPLED // scans.work_of_one))
+    return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {100 * CONFIDENCE:.0f} % confidence"
 
 
 def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:
-    """Draw rows, each independently of the others, and bound D of each one's class; also say how."""
-    random = np.random.Generator(np.random.PCG64(_SEED))
-    drawn = random.integers(int(scans.size.sum()), size=n_rows)
-    tuples = np.searchsorted(np.cumsum(scans.size), drawn, side="right")
+    """Draw rows, each independently of the others, and bound D of each one's class; also say how.
+
+    Fewer are drawn where there is no time to search boxes for all, as long as they are enough.
+    """
+    time_for = int(_SEARCHED / max(1.0, _mean_steps(scans)))
+    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _LEAST_SAMPLED else n_rows)
     is_drawn = np.zeros(scans.m, dtype=bool)
     is_drawn[tuples] = True
     ones = scans.order[is_drawn[scans.order]]
-    terms = np.zeros(scans.m)
-    found, searched, how = _bounds_of(scans, ones, tick)
-    terms[ones] = found
-    return terms[tuples], how if searched.all() or not searched.any() else "smallest box or nearest row"
+    terms, searched = np.zeros(scans.m), np.zeros(len(ones), dtype=bool)
+    if time_for >= _LEAST_SAMPLED:
+        terms[ones], searched = _boxes(scans, ones, tick)
+    else:
+        terms[ones] = scans.nearest(ones, tick)
+    return terms[tuples], _told(searched, "nearest row")
+
+
+def _drawn(scans: Scans, n_rows: int) -> LongArray:
+    """Draw rows and return their tuples, in the order of drawing."""
+    random = np.random.Generator(np.random.PCG64(_SEED))
+    drawn = random.integers(int(scans.size.sum()), size=n_rows)
+    return np.searchsorted(np.cumsum(scans.size), drawn, side="right").astype(np.int64)
 
 
 def _rounding(encoded: Encoded, fixed: FixedColumns) -> float:
