@@ -209,7 +209,9 @@ def people(n, seed=0):
 
 @pytest.fixture(scope="module")
 def medium():
-    return shoal.encode(people(1500), quasi=["age", "zip", "level", "sex"], hierarchies={"zip": {"prefix": 1}})
+    return shoal.encode(
+        people(1500), quasi=["age", "zip", "level", "sex"], hierarchies={"zip": {"prefix": 1}}
+    )
 
 
 def test_a_sample_of_all_rows_has_the_terms_of_all_rows(medium):
@@ -287,7 +289,15 @@ def test_progress_ends_at_one_and_never_goes_back(medium):
 
 @pytest.mark.parametrize(
     ("total", "rounded"),
-    [(5496.99, 5490), (1.8, 1.8), (1.7999999, 1.79), (0.012399, 0.0123), (123456.0, 123000), (0.0, 0), (7.0, 7)],
+    [
+        (5496.99, 5490),
+        (1.8, 1.8),
+        (1.7999999, 1.79),
+        (0.012399, 0.0123),
+        (123456.0, 123000),
+        (0.0, 0),
+        (7.0, 7),
+    ],
 )
 def test_it_is_rounded_down_to_three_digits(total, rounded):
     assert Bound(total, False, "").rounded == rounded

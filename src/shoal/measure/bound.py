@@ -30,7 +30,7 @@ Costs are rounded to fixed-point integers; what that can make of a sum is taken 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Any
@@ -100,13 +100,29 @@ def told_bound(bound: Bound | None) -> dict[str, Any]:
     return dict(NO_BOUND) if bound is None else bound.to_dict()
 
 
-def recipe_bound(encoded: Encoded, recipe: Recipe, progress: Share | None = None) -> Bound | None:
-    """Bound the loss of all releases that a recipe allows; None where it allows none.
+def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
+    """Return the bound of several tables together; None unless each has one.
 
-    Rows that miss a quasi value, where these are left out, cost everything, and nobody is in a class with
-    them.
+    Where several are estimates, the chance that one is wrong adds up.
     """
-    k, may_suppress = recipe.privacy.k, recipe.privacy.may_suppress(encoded.n_rows)
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    how = "; ".join(dict.fromkeys(part.how for part in known))
+    return Bound(sum(part.total for part in known), any(part.is_estimate for part in known), how)
+
+
+def recipe_bound(
+    encoded: Encoded, recipe: Recipe, *, suppressed: int = 0, progress: Share | None = None
+) -> Bound | None:
+    """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
+
+    None where it allows none, and for Anatomy, which publishes no boxes. Rows that miss a quasi value, where
+    these are left out, cost everything, and nobody is in a class with them.
+    """
+    if recipe.method.name == "anatomy":
+        return None
+    k, may_suppress = recipe.privacy.k, max(suppressed, recipe.privacy.may_suppress(encoded.n_rows))
     inside = np.ones(encoded.n_rows, dtype=bool)
     if recipe.privacy.missing == "suppress":
         inside = ~encoded.missing_rows()
