@@ -39,11 +39,13 @@ def test_adult8_has_the_keys_and_numbers_of_the_contract(adult_release):
     assert (numbers["k"], numbers["released"], numbers["suppressed"]) == (10, 30162, 0)
     assert 20_000 <= numbers["loss"]["il"] <= 22_500
     assert numbers["loss"]["gcp"] == pytest.approx(numbers["loss"]["il"] / (8 * 30162))
+    assert (numbers["bound"], numbers["bound_is_estimate"]) == (7990, False)
+    assert numbers["bound_how"] == "smallest box with drag, all rows"
     assert numbers["goals"] == [
         {"type": "k-anonymity", "column": None, "asked": 10, "achieved": 10, "holds": True}
     ]
     assert (numbers["output"], numbers["report"]) == (str(path), f"{path}.report.html")
-    stages = {"read", "encode", "cluster", "recode", "measure", "write", "verify", "report"}
+    stages = {"read", "encode", "cluster", "recode", "bounding", "measure", "write", "verify", "report"}
     assert set(numbers["timings"]) == stages
 
 

@@ -18,13 +18,14 @@ from shoal.compare import COMPARED
 from shoal.datasets import write_hospital
 from shoal.engine import local
 from shoal.errors import InfeasibleError
+from shoal.measure.bound import Bound
 from shoal.report import comparison as chart_module
 from tests.bad_input_cases import snapshot
 
 module = importlib.import_module("shoal.compare")
 KEYS = {
-    "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound", "label",
-    "best", "error",
+    "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
+    "bound_is_estimate", "bound_how", "label", "best", "error",
 }  # fmt: skip
 LOSSES = {"il", "gcp", "distortion_ratio", "dm", "c_avg", "cm"}
 KS = (3, 7)
@@ -90,6 +91,31 @@ def test_the_numbers_are_those_of_a_release(hospital, compared, method, k, tmp_p
     assert as_told(result) == released(hospital, tmp_path / "out.csv", *flags)
 
 
+def test_the_bound_is_found_once_for_each_k(people, monkeypatch):
+    asked = []
+
+    def bound_of(encoded, recipe, **rest):
+        asked.append(recipe.privacy.k)
+        return Bound(4.5678, True, "a guess")
+
+    monkeypatch.setattr(module, "recipe_bound", bound_of)
+    told = printed("compare", people(), "--methods", "k-member,mondrian", "--k", "3,4")
+    assert asked == [3, 4]
+    assert [r["bound"] for r in told["results"]] == [4.56] * 4
+    assert {(r["bound_is_estimate"], r["bound_how"]) for r in told["results"]} == {(True, "a guess")}
+    text = run("compare", people(), "--methods", "k-member,mondrian", "--k", "3,4").stdout
+    assert text.count("lower bound of IL at k = 3: 4.56 (an estimate: a guess)\n") == 1
+    assert text.count("lower bound of IL at k = 4: 4.56 (an estimate: a guess)\n") == 1
+
+
+def test_no_bound(people):
+    flags = ("compare", people(), "--methods", "k-member", "--no-bound")
+    told = printed(*flags)
+    assert told["results"][0]["bound"] is told["results"][0]["bound_how"] is None
+    assert "bounding" not in told["timings"]
+    assert "bound" not in run(*flags).stdout
+
+
 def test_the_object_has_its_keys_and_every_method_at_every_k(compared):
     assert set(compared) == {"results", "rows", "warm_rows", "timings", "chart"}
     assert [(r["k"], r["method"]) for r in compared["results"]] == [(k, m) for k in KS for m in COMPARED]
@@ -99,7 +125,7 @@ def test_the_object_has_its_keys_and_every_method_at_every_k(compared):
         assert result["seconds"] > 0
         assert result["error"] is None
     assert (compared["rows"], compared["chart"]) == (150, None)
-    assert set(compared["timings"]) == {"read", "encode", "warm-up"}
+    assert set(compared["timings"]) == {"read", "encode", "warm-up", "bounding"}
 
 
 def test_the_least_loss_of_each_k_is_marked(compared):
@@ -201,7 +227,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
     done, refused = told["results"]
     assert refused["error"] == {"code": "infeasible.rows", "message": "[mondrian] says no."}
     assert {key for key in KEYS if refused[key] is None} == {
-        "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
+        "seconds", "classes", "suppressed", "loss", "added_loss", "bound", "bound_is_estimate", "bound_how",
     }  # fmt: skip
     assert (set(refused), refused["best"], done["best"], done["error"]) == (KEYS, False, True, None)
     result = run("compare", people(), "--methods", "k-member,mondrian", "--chart", "c.html")
@@ -430,7 +456,7 @@ def test_progress_names_method_and_k():
         people, recipe, methods=methods, ks=[3], progress=lambda *step: told.append(step)
     )
     assert list(dict.fromkeys(name for name, _ in told)) == [
-        "read", "encode", "warm-up", "mondrian, k = 3 (1 of 2)", "k-member, k = 3 (2 of 2)",
+        "read", "encode", "warm-up", "bounding", "mondrian, k = 3 (1 of 2)", "k-member, k = 3 (2 of 2)",
     ]  # fmt: skip
     assert [share for name, share in told if name == "warm-up"] == [0.0, 0.5, 1.0, 1.0]
     assert told[-1] == ("k-member, k = 3 (2 of 2)", 1.0)

@@ -76,6 +76,7 @@ class Anatomized:
     k = None  # rows are not published alike
     has_report = False  # the report tells of classes and generalized values, and there are none
     loss = loss_tight = NO_LOSS
+    bound = None  # of what boxes lose, and there are none
 
     @property
     def classes(self) -> int:

@@ -21,6 +21,7 @@ from shoal.engine import local
 from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWarning
 from shoal.goals import COUNTED, LDiversity, from_text
 from shoal.goals import Goal as AskedGoal
+from shoal.measure.bound import recipe_bound
 from shoal.measure.loss import Loss, loss
 from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
@@ -64,6 +65,7 @@ def anonymize(
     views_by: str | None = None,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
+    bound: bool = True,
     progress: Progress | None = None,
 ) -> Release | Anatomized | ViewsRelease:
     """Publish a table so that every row hides among at least k that look alike.
@@ -95,6 +97,8 @@ def anonymize(
         checked, and refused if it is too much.
     accept_composition : bool, default False
         Publish even so; the check is made and reported.
+    bound : bool, default True
+        Compute how much every release must lose at least, a few seconds on large tables.
     progress : callable, optional
         Called with the name of a stage and the share of it that is done.
 
@@ -131,7 +135,9 @@ def anonymize(
                 "output": {"views": views, "views_by": views_by},
             },
         )
-    release = prepare(data, recipe, also=also, accept_composition=accept_composition, progress=progress)
+    release = prepare(
+        data, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
+    )
     if isinstance(release, Anatomized | ViewsRelease):
         with stage(release.timings, "verify", progress):
             release.check()
@@ -189,6 +195,7 @@ def prepare(
     *,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
+    bound: bool = True,
     progress: Progress | None = None,
 ) -> Release | Anatomized | ViewsRelease:
     """Make a release that nobody has verified yet: verify it before it leaves the house.
@@ -207,7 +214,7 @@ def prepare(
     if recipe.method.name == "anatomy":
         return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
     if recipe.output.views != "whole":
-        finish = partial(_finished, companions=companions)
+        finish = partial(_finished, companions=companions, bound=bound)
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
             together = companions.check(table)
@@ -223,7 +230,7 @@ def prepare(
         found = local.run(encoded, recipe, method, tick)
     release = _finished(
         table, encoded, found, recipe,
-        companions=companions, kind=kind, timings=timings, progress=progress,
+        companions=companions, bound=bound, kind=kind, timings=timings, progress=progress,
     )  # fmt: skip
     if companions.are_several:
         with stage(timings, "composition", progress):
@@ -239,6 +246,7 @@ def _finished(
     recipe: Recipe,
     *,
     companions: Companions,
+    bound: bool,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None,
@@ -249,6 +257,10 @@ def _finished(
         published = published_as(encoded, found, recipe)
         frame, people = _released_frame(table, encoded, published, recipe)
         companions.note(table, encoded, published, recipe)
+    least = None
+    if bound:
+        with stage(timings, "bounding", progress) as tick:
+            least = recipe_bound(encoded, recipe, progress=tick)
     with stage(timings, "measure", progress):
         # Boxes of single rows make no classes: what is said about the rows then is said by group.
         shown = published if found.ring is None else publish(encoded, found.labels, recipe)
@@ -265,6 +277,7 @@ def _finished(
             k=found.ring or smallest,
             loss=published_loss(encoded, found, published, recipe),
             loss_tight=_tight_loss(encoded, found, published, recipe),
+            bound=least,
             profile=profile(
                 table, encoded, shown.labels, shown.classes, _costs(encoded, shown, recipe), recipe
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
+from shoal.measure.bound import Bound, recipe_bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.options import METHODS as NAMED
 from shoal.privacy.goalset import GoalSet
@@ -70,7 +72,10 @@ Encodings = dict[str | None, Encoded]  # by label
 
 @dataclass(frozen=True)
 class Trial:
-    """One method at one k; `label` is the column that CM counts, `plain` what k alone would lose."""
+    """One method at one k; `label` is the column that CM counts, `plain` what k alone would lose.
+
+    `bound` is what every method must lose at least at this k.
+    """
 
     method: str
     k: int
@@ -78,6 +83,7 @@ class Trial:
     label: str | None
     outcome: Outcome | Refusal
     plain: Outcome | Refusal | None = None
+    bound: Bound | None = None
 
     @property
     def added_loss(self) -> float | None:
@@ -100,7 +106,7 @@ class Trial:
             "suppressed": None if done is None else done.suppressed,
             "loss": None if done is None else done.loss.to_dict(),
             "added_loss": self.added_loss,
-            "bound": None,
+            **told_bound(None if done is None else self.bound),
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
         }
@@ -118,7 +124,7 @@ class Comparison:
     warm_rows : int
         Each method ran on that many of them first, so that compiling is not part of its seconds.
     timings : dict of str to float
-        Seconds of what was done once for all: `read`, `encode`, `warm-up`.
+        Seconds of what was done once for all: `read`, `encode`, `warm-up`, `bounding`.
     """
 
     trials: tuple[Trial, ...]
@@ -168,6 +174,7 @@ def compare(
     *,
     methods: str | Iterable[str] = ALL,
     ks: Iterable[int] | None = None,
+    bound: bool = True,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run every method at every k on one table and measure what each would publish.
@@ -187,6 +194,8 @@ def compare(
         See `shoal methods`.
     ks : iterable of int, optional
         Smallest class sizes; without them, the recipe's.
+    bound : bool, default True
+        Also compute what every method must lose at least, once for each k.
     progress : callable, optional
         Called with the name of a stage and the share of it that is done.
 
@@ -219,6 +228,10 @@ def compare(
         encodings = _encodings(table, [variant for _, _, variant in asked])
     with stage(timings, "warm-up", progress) as tick:
         warm_rows = _warm_up(encodings, [_variant(recipe, name, 2) for name in names], tick)
+    bounds: dict[int, Bound | None] = {}
+    if bound:
+        with stage(timings, "bounding", progress) as tick:
+            bounds = _bounds(encodings, [variant for _, _, variant in asked], tick)
     trials = []
     for at, (name, k, variant) in enumerate(asked, 1):
         title = f"{name}, k = {k} ({at} of {len(asked)})"
@@ -227,7 +240,7 @@ def compare(
         plain = None
         if recipe.privacy.goal and isinstance(outcome, Outcome):
             plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
-        trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain))
+        trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain, bounds.get(k)))
     return Comparison(tuple(trials), table.height, warm_rows, timings)
 
 
@@ -308,6 +321,23 @@ def _encodings(table: pl.DataFrame, variants: Sequence[Variant]) -> Encodings:
         if isinstance(variant, Recipe) and variant.label not in encodings:
             encodings[variant.label] = encode(table, variant)
     return encodings
+
+
+def _bounds(
+    encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]
+) -> dict[int, Bound | None]:
+    """Bound the loss at each k, whatever the method."""
+    by_k = {variant.privacy.k: variant for variant in variants if isinstance(variant, Recipe)}
+    found = {}
+    for at, (k, variant) in enumerate(by_k.items()):
+        progress = partial(_tick_part, tick, at, len(by_k))
+        found[k] = recipe_bound(encodings[variant.label], variant, progress=progress)
+    return found
+
+
+def _tick_part(tick: Callable[[float], None], at: int, parts: int, share: float) -> None:
+    """Let one of several equal parts fill its part of the bar."""
+    tick((at + share) / parts)
 
 
 def _warm_up(encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]) -> int:

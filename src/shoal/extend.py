@@ -16,6 +16,7 @@ import polars as pl
 from shoal.anonymize import table_of
 from shoal.cluster.systematic import Systematic
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
+from shoal.measure.bound import NO_BOUND
 from shoal.measure.loss import Loss
 from shoal.measure.profile import Profile
 from shoal.options import SystematicOptions
@@ -31,6 +32,7 @@ from shoal.table.read import read_release
 from shoal.table.write import sha256
 from shoal.verify import Verdict, verify, verify_table
 
+_UNKNOWN = {"suppressed", "loss", *NO_BOUND}  # of the earlier rows, and so of all
 _METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
 
 
@@ -75,7 +77,7 @@ class Extension(Release):
         """Return what may be published beside the release: not how many rows wait, and no losses."""
         known = super().manifest(digest)
         extends = {"sha256": self.extends, "rows": self.earlier}
-        return {"extends": extends, **{key: known[key] for key in known if key not in ("suppressed", "loss")}}
+        return {"extends": extends, **{key: known[key] for key in known if key not in _UNKNOWN}}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""

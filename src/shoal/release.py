@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import PromiseError, RecipeError
+from shoal.measure.bound import Bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.measure.profile import Profile
 from shoal.recipe import Recipe, to_toml
@@ -63,6 +64,8 @@ class Release:
         Of what was published, and of the classes' own values.
     profile : Profile
         What a report may show of the rows.
+    bound : Bound or None
+        What every release must lose at least; None where that was not computed.
     timings : dict of str to float
         Seconds of each stage.
     kind : str
@@ -91,6 +94,7 @@ class Release:
     loss: Loss
     loss_tight: Loss
     profile: Profile
+    bound: Bound | None = None
     timings: dict[str, float] = field(default_factory=dict)
     kind: str = "polars"
     remarks: tuple[str, ...] = ()
@@ -189,6 +193,7 @@ class Release:
                 options=options.model_dump(),
                 loss=all_rounded(self.loss),
                 loss_tight=all_rounded(self.loss_tight),
+                bound=self.bound,
                 profile=self.profile,
                 kept=self.recipe.named("keep"),
                 recipe=to_toml(shareable(self.recipe)),
@@ -260,6 +265,7 @@ class Release:
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
+            **told_bound(self.bound),
             **({} if self.composition is None else {"composition": self.composition}),
             "versions": versions(),
         }
@@ -311,7 +317,7 @@ def told_numbers(release: Any) -> dict[str, Any]:
         "goals": [goal.to_dict() for goal in release.goals],
         "loss": release.loss.to_dict(),
         "loss_tight": release.loss_tight.to_dict(),
-        "bound": None,
+        **told_bound(release.bound),
         "timings": {stage: round(seconds, 4) for stage, seconds in release.timings.items()},
     }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import PromiseError
+from shoal.measure.bound import NO_BOUND, Bound, told_bound, total_bound
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.release import Release, all_rounded, shareable, told_numbers, versions
@@ -105,6 +106,11 @@ class ViewsRelease:
     def loss_tight(self) -> Loss:
         """Of the classes' own values, summed likewise."""
         return self._summed([view.loss_tight.il for view in self.views])
+
+    @property
+    def bound(self) -> Bound | None:
+        """What the views must lose at least, together."""
+        return total_bound([view.bound for view in self.views])
 
     @property
     def tables(self) -> tuple[Any, ...]:
@@ -204,11 +210,12 @@ class ViewsRelease:
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
+            **told_bound(self.bound),
             "views": [
                 {
                     "columns": view.frame.columns,
                     **told["release"],
-                    **{key: told[key] for key in ("suppressed", "goals", "loss")},
+                    **{key: told[key] for key in ("suppressed", "goals", "loss", *NO_BOUND)},
                 }
                 for view, told in zip(self.views, of_views, strict=True)
             ],
@@ -218,7 +225,7 @@ class ViewsRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that `shoal anonymize --json` prints."""
-        keys = ("released", "suppressed", "classes", "k", "goals", "loss", "loss_tight")
+        keys = ("released", "suppressed", "classes", "k", "goals", "loss", "loss_tight", *NO_BOUND)
         of_views = [view.to_dict() for view in self.views]
         return {
             "method": self.method,

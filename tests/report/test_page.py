@@ -9,6 +9,7 @@ from importlib.resources import files
 import polars as pl
 import pytest
 
+from shoal.measure.bound import Bound
 from shoal.measure.profile import Cell, ColumnProfile
 from shoal.report import charts, render
 from tests.report.cases import FACTS, PROFILE, facts_about, profiled, recipe_of
@@ -60,7 +61,7 @@ def page(html):
         "lost (GCP) 8.74 %",
         "Total IL What all rows have lost in all columns together, by weight. 20,900 19,900",
         "Distortion ratio Steps up the hierarchies, as a share of all steps. not defined not defined",
-        "Lower bound of Total IL Not computed in this version. \N{EN DASH} \N{EN DASH}",
+        "Lower bound of Total IL Not computed. \N{EN DASH} \N{EN DASH}",
         "age numbers 2 12.3 %",
         "below 20 61.7 60.0",
         "disease 37 fewer than 10",
@@ -148,9 +149,12 @@ def test_a_release_that_was_not_written_is_not_called_a_file():
 
 
 def test_a_bound_is_told_when_there_is_one():
-    text = Page(render(replace(FACTS, bound=15555.5))).text
-    assert "No partition of this table into classes of k has less. 15,600" in text
+    bound = Bound(15555.5, False, "smallest box with drag, all rows")
+    text = Page(render(replace(FACTS, bound=bound))).text
+    assert "No release of boxes over k rows can have less: smallest box with drag, all rows. 15,500" in text
     assert "Not computed" not in text
+    estimate = Page(render(replace(FACTS, bound=replace(bound, is_estimate=True)))).text
+    assert "An estimate of what every release of boxes over k rows must lose: smallest box" in estimate
 
 
 def test_losses_that_are_not_defined_are_not_drawn():

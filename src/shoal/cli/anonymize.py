@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.anatomy import anatomy_summary
+from shoal.cli.bound import NoBound, bound_lines
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 from shoal.cli.goals import Goals, composition_lines, goal_line
 from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
@@ -51,9 +52,7 @@ def anonymize(
             "--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy.", rich_help_panel="Columns"
         ),
     ] = None,
-    no_bound: Annotated[
-        bool, typer.Option("--no-bound", help="Skip the lower bound of the loss.", hidden=True)
-    ] = False,
+    no_bound: NoBound = False,
     subject: Annotated[
         str | None,
         typer.Option(
@@ -101,7 +100,11 @@ def anonymize(
             "output": {"path": None if output is None else str(output), **given_views(views, views_by)},
         }
         result = publish(
-            _recipe(source, changes), quiet, also=also or (), accept_composition=accept_composition
+            _recipe(source, changes),
+            quiet,
+            also=also or (),
+            accept_composition=accept_composition,
+            bound=not no_bound,
         )
         if as_json:
             print_json(result)
@@ -110,7 +113,12 @@ def anonymize(
 
 
 def publish(
-    recipe: Any, quiet: bool, *, also: Iterable[Path] = (), accept_composition: bool = False
+    recipe: Any,
+    quiet: bool,
+    *,
+    also: Iterable[Path] = (),
+    accept_composition: bool = False,
+    bound: bool = True,
 ) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
@@ -124,7 +132,9 @@ def publish(
     if not quiet:
         announce_compiling()
     with progress_bar(quiet) as progress:
-        release = prepare(None, recipe, also=also, accept_composition=accept_composition, progress=progress)
+        release = prepare(
+            None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
+        )
         path = release.write(report=release.has_report, progress=progress)
     paths = {
         "output": str(path),
@@ -193,6 +203,7 @@ def summary(result: dict[str, Any]) -> str:
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        *(f"  {line}" for line in bound_lines(result)),
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
         f"  report:   {result['report'] or 'none for this method'}",

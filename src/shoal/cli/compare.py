@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.anonymize import announce_compiling
+from shoal.cli.bound import NoBound, told, told_bound
 from shoal.cli.console import Json, Quiet, names, print_json, progress_bar, reporting
 
 
@@ -29,6 +30,7 @@ def compare(
         Path | None,
         typer.Option("--chart", help="Draw loss and time against k; the ending (.svg, .png, .html) decides."),
     ] = None,
+    no_bound: NoBound = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,7 +43,8 @@ def compare(
     Example:  shoal compare recipe.toml --methods all --k 5,10,25 --chart methods.svg
     """
     with reporting(as_json, quiet):
-        comparison = _run(recipe, names(methods), None if k is None else _numbers(k), seed, chart, quiet)
+        ks = None if k is None else _numbers(k)
+        comparison = _run(recipe, names(methods), ks, seed, chart, quiet, bound=not no_bound)
         drawn = chart if chart is not None and comparison.exit_status == 0 else None
         if drawn is not None:
             comparison.chart(drawn)
@@ -57,7 +60,14 @@ def compare(
 
 
 def _run(
-    path: Path, methods: list[str], ks: list[Any] | None, seed: int | None, chart: Path | None, quiet: bool
+    path: Path,
+    methods: list[str],
+    ks: list[Any] | None,
+    seed: int | None,
+    chart: Path | None,
+    quiet: bool,
+    *,
+    bound: bool,
 ) -> Any:
     from shoal.compare import compare as run
     from shoal.recipe import Recipe
@@ -71,7 +81,7 @@ def _run(
     if not quiet:
         announce_compiling()
     with progress_bar(quiet, stacked=False) as progress:
-        return run(recipe, methods=methods, ks=ks, progress=progress)
+        return run(recipe, methods=methods, ks=ks, bound=bound, progress=progress)
 
 
 def _numbers(text: str) -> list[Any]:
@@ -100,11 +110,18 @@ def _print(result: dict[str, Any]) -> None:
     lines = [
         f"* lowest {measure} at this k    - not defined",
         f"seconds: clustering alone, after an untimed run on {result['warm_rows']:,} rows that compiles",
+        *_bound_notes(result["results"]),
         *_label_notes(result["results"]),
         *_added_notes(result["results"]),
         *([] if result["chart"] is None else [f"chart: {result['chart']}"]),
     ]
     print("\n".join(lines))
+
+
+def _bound_notes(results: list[dict[str, Any]]) -> list[str]:
+    """Say below what IL no method can go, at each k."""
+    bounds = {trial["k"]: told_bound(trial) for trial in results if trial["bound"] is not None}
+    return [f"lower bound of IL at k = {k}: {bound}" for k, bound in bounds.items()]
 
 
 def _added_notes(results: list[dict[str, Any]]) -> list[str]:
@@ -182,6 +199,4 @@ def _cells(trial: dict[str, Any]) -> list[str]:
 
 
 def _loss(il: float | None) -> str:
-    if il is None:
-        return "-"
-    return f"{il:,.0f}" if abs(il) >= 1000 else f"{il:.4g}"
+    return "-" if il is None else told(il)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.bound import NoBound, bound_lines
 from shoal.cli.console import Json, Quiet, print_json, reporting
 
 
@@ -16,6 +17,7 @@ def measure(
     released: Annotated[
         Path | None, typer.Option("--released", help="A release of this table, to measure its loss.")
     ] = None,
+    no_bound: NoBound = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -28,7 +30,7 @@ def measure(
         from shoal.recipe import Recipe
 
         changes = {"input": {"path": str(original.absolute())}}
-        numbers = measure_tables(Recipe.load(recipe, changes=changes), released)
+        numbers = measure_tables(Recipe.load(recipe, changes=changes), released, bound=not no_bound)
         if as_json:
             print_json(numbers)
         elif not quiet:
@@ -58,3 +60,4 @@ def _print(numbers: dict[str, Any]) -> None:
         for key, value in {**numbers["loss"], **numbers["measures"]}.items():
             losses.add_row(key, "not defined" if value is None else f"{value:,.6g}")
         Console().print(losses)
+        print("\n".join(bound_lines(numbers)))

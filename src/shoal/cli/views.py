@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.bound import bound_lines
 from shoal.cli.goals import composition_lines, goal_line
 from shoal.errors import RecipeError
 
@@ -72,6 +73,7 @@ def views_summary(result: dict[str, Any]) -> str:
     gcp = _share(result)
     lines += [
         f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
         f"  manifest: {result['manifest']}",
         f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",

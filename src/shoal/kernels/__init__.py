@@ -57,6 +57,11 @@ def _private_temporary() -> Path:
     return folder if is_ours else Path(tempfile.mkdtemp(prefix="shoal-"))
 
 
+def n_threads() -> int:
+    """Return how many threads kernels may use."""
+    return int(numba.get_num_threads())
+
+
 def is_compiled() -> bool:
     """Tell whether kernels were compiled before on this machine."""
     return any(cache_folder().glob("**/*.nbi"))
@@ -75,6 +80,7 @@ try:
     from shoal.kernels import (
         block,
         block_search,
+        bound,
         cb,
         classes,
         cmeans,
@@ -95,6 +101,7 @@ try:
         passes,
         quoting,
         repair,
+        smallest_box,
         space,
         start,
         steps,
@@ -109,6 +116,7 @@ finally:
 __all__ = [
     "block",
     "block_search",
+    "bound",
     "cache_folder",
     "cb",
     "classes",
@@ -126,11 +134,13 @@ __all__ = [
     "kaca",
     "kmember",
     "mondrian",
+    "n_threads",
     "oka",
     "partition",
     "passes",
     "quoting",
     "repair",
+    "smallest_box",
     "space",
     "start",
     "steps",

@@ -17,7 +17,7 @@ from numba import njit, prange
 
 from shoal.kernels.classes import width
 from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove_rows
-from shoal.kernels.trees import lifted
+from shoal.kernels.trees import lifted, reach_from
 
 COMPACT_AT = 16  # compact once a sixteenth of the units are used up
 DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (table.fixed.TOTAL)
@@ -68,17 +68,9 @@ def start_box(box, trees, position, leaf):
     box.low[:] = position
     box.high[:] = position
     for col in range(leaf.shape[0]):
-        nodes, leaves = trees.node_at[col], trees.leaf_at[col]
-        node = trees.leaf_node[leaves + leaf[col]]
-        box.node[col] = node
-        first, last = leaf[col], leaf[col]
-        box.reach[leaves + first] = 0
-        while trees.parent[nodes + node] >= 0:
-            node = trees.parent[nodes + node]
-            up_first, up_last = trees.first_leaf[nodes + node], trees.last_leaf[nodes + node]
-            box.reach[leaves + up_first : leaves + first] = trees.height[nodes + node]
-            box.reach[leaves + last + 1 : leaves + up_last + 1] = trees.height[nodes + node]
-            first, last = up_first, up_last
+        leaves = trees.leaf_at[col]
+        box.node[col] = trees.leaf_node[leaves + leaf[col]]
+        reach_from(trees, col, leaf[col], box.reach[leaves:])
 
 
 @njit(cache=True)

@@ -30,6 +30,21 @@ def lifted(trees, col, node, leaf):
 
 
 @njit(cache=True)
+def reach_from(trees, col, leaf, reach):
+    """Compute what the lowest node over `leaf` and each other leaf costs. Writes `reach`, by leaf."""
+    nodes = trees.node_at[col]
+    node = trees.leaf_node[trees.leaf_at[col] + leaf]
+    first, last = leaf, leaf
+    reach[first] = 0
+    while trees.parent[nodes + node] >= 0:
+        node = trees.parent[nodes + node]
+        up_first, up_last = trees.first_leaf[nodes + node], trees.last_leaf[nodes + node]
+        reach[up_first:first] = trees.height[nodes + node]
+        reach[last + 1 : up_last + 1] = trees.height[nodes + node]
+        first, last = up_first, up_last
+
+
+@njit(cache=True)
 def n_nodes(trees, col):
     """Count the nodes of one column's tree."""
     last = col + 1 == trees.node_at.shape[0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import DataError, RecipeError
+from shoal.measure.bound import recipe_bound, told_bound
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.published import published_costs
 from shoal.measure.released import classes_of, measure_release, published_names
@@ -19,8 +20,11 @@ from shoal.table.read import read, read_release
 from shoal.table.readings import Reading, Whd
 
 
-def measure_tables(recipe: Recipe, released: Path | None) -> dict[str, Any]:
-    """Measure the raw table that the recipe names and, if given, a release of it."""
+def measure_tables(recipe: Recipe, released: Path | None, *, bound: bool = True) -> dict[str, Any]:
+    """Measure the raw table that the recipe names and, if given, a release of it.
+
+    With `bound` the release's loss is told beside what every release must lose at least.
+    """
     table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
     faults = column_faults(recipe, table.columns)
     if faults:
@@ -35,10 +39,10 @@ def measure_tables(recipe: Recipe, released: Path | None) -> dict[str, Any]:
         "risk": risk(sizes, k).to_dict(),
     }
     numbers: dict[str, Any] = {"raw": raw}
-    return numbers if released is None else numbers | _released_numbers(encoded, released, recipe)
+    return numbers if released is None else numbers | _released_numbers(encoded, released, recipe, bound)
 
 
-def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe) -> dict[str, Any]:
+def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe, bound: bool) -> dict[str, Any]:
     frame = read_release(path, spreadsheet_safe=recipe.output.spreadsheet_safe)
     names = published_names(frame, recipe)
     absent = [name for name in names if name not in frame.columns]
@@ -48,6 +52,8 @@ def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe) -> dict[str,
         raise DataError("data.unreadable", message, "give the release that was made with this recipe")
     classes, labels = classes_of(frame, names)
     sizes = np.bincount(labels)
+    suppressed = encoded.n_rows - frame.height
+    least = recipe_bound(encoded, recipe, suppressed=suppressed) if bound else None
     measures: dict[str, float | None] = {}
     if recipe.output.values == "generalize":
         measures = _more_measures(encoded, classes, labels)
@@ -56,7 +62,7 @@ def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe) -> dict[str,
         "classes": len(sizes),
         "loss": measure_release(encoded, frame, recipe).to_dict(),
         "measures": measures,
-        "bound": None,
+        **told_bound(least),
         "risk": risk(sizes, recipe.privacy.k).to_dict(),
     }
 

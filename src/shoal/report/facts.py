@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shoal.measure.bound import Bound
 from shoal.measure.profile import Profile
 
 
@@ -33,8 +34,8 @@ class Facts:
         Those of the method, defaults included.
     loss, loss_tight : mapping of str to number or None
         Of what was published and of the classes' own values; None where a measure is not defined.
-    bound : float or None
-        No partition of this table into classes of k has a lower Total IL. None: not computed.
+    bound : Bound or None
+        What every release must lose at least; None where that was not computed.
     profile : Profile
         The columns, the class sizes and the sensitive columns.
     kept : sequence of str
@@ -77,7 +78,7 @@ class Facts:
     verify_command: str
     versions: Mapping[str, str]
     digest: str | None = None
-    bound: float | None = None
+    bound: Bound | None = None
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
     values: Literal["generalize", "microaggregate"] = "generalize"
