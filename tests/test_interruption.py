@@ -45,7 +45,7 @@ true_run = local.run
 
 def run(encoded, recipe, method, progress):
     # The kernel goes on after it has been said: it must see the interruption itself.
-    return true_run(encoded, recipe, method, lambda share: (said.touch(), progress(share)))
+    return true_run(encoded, recipe, method, lambda *told: (said.touch(), progress(*told)))
 
 local.run = run
 main()

@@ -671,7 +671,9 @@ def test_tables_are_of_the_kind_that_was_given():
 
 def test_progress_goes_from_none_to_all_through_the_views():
     seen = {}
-    anonymize(people(), recipe_of(), progress=lambda name, share: seen.setdefault(name, []).append(share))
+    anonymize(
+        people(), recipe_of(), progress=lambda name, share, told: seen.setdefault(name, []).append(share)
+    )
     for name in ("cluster", "recode", "measure"):
         assert seen[name] == sorted(seen[name])
         assert (seen[name][0], seen[name][-1]) == (0, pytest.approx(1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -24,7 +23,7 @@ from shoal.recipe import Recipe
 from shoal.recode.inside import narrowest_class
 from shoal.recode.publish import publish
 from shoal.release import Release
-from shoal.stages import Progress, stage
+from shoal.stages import Progress, Tick, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.encode import encode
@@ -293,7 +292,7 @@ def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
     return np.where(enough[box], box, np.int32(-1))
 
 
-def _cluster(rest: Encoded, recipe: Recipe, progress: Callable[[float], None]) -> IntArray | None:
+def _cluster(rest: Encoded, recipe: Recipe, progress: Tick) -> IntArray | None:
     """Put rows into classes among themselves; None if they are too few."""
     if rest.n_rows < recipe.privacy.k:
         return None

@@ -64,7 +64,9 @@ def anonymize(
     goal: Goals = None,
     views: Views = None,
     views_by: ViewsBy = None,
-    effort: Annotated[str | None, typer.Option("--effort", help=_LATER, hidden=True)] = None,
+    effort: Annotated[
+        str | None, typer.Option("--effort", help="How hard local search tries: quick, normal or high.")
+    ] = None,
     also: Annotated[
         list[Path] | None,
         typer.Option(
@@ -87,7 +89,7 @@ def anonymize(
     shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
     """
     with reporting(as_json, quiet):
-        _refuse_later({"--effort": effort, "--record": record})
+        _refuse_later({"--record": record})
         from shoal.goals import from_text
 
         columns = given_roles(quasi, sensitive, identifier, keep, drop, subject)
@@ -96,7 +98,7 @@ def anonymize(
         changes = {
             "columns": {**columns, "default": default},
             "privacy": {"k": k, "goal": [from_text(text) for text in goal] if goal else None},
-            "method": {"name": method, "seed": seed},
+            "method": {"name": method, "seed": seed, "options": {"effort": effort}},
             "output": {"path": None if output is None else str(output), **given_views(views, views_by)},
         }
         result = publish(

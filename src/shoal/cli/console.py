@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.errors import PrivacyWarning, ShoalError
+from shoal.stages import Progress as Stages
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all else on stderr.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON, if asked).")]
@@ -85,7 +86,7 @@ def print_json(data: dict[str, Any] | list[Any]) -> None:
 
 
 @contextmanager
-def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Callable[[str, float], None] | None]:
+def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Stages | None]:
     """Show a bar for each stage on a terminal, all or the last alone; give None where nobody looks."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -93,16 +94,21 @@ def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Callable[[str
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:>12}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[told]}"),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 
-        def show(stage: str, share: float) -> None:
+        def show(stage: str, share: float, told: str = "") -> None:
             if stage not in tasks:
                 for earlier in () if stacked else tasks.values():
                     bars.update(earlier, visible=False)
-                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0)
-            bars.update(tasks[stage], completed=share)
+                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0, told="")
+            bars.update(tasks[stage], completed=share, told=told)
 
         yield show
 

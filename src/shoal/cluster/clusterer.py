@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,14 @@ from shoal.errors import InfeasibleError
 from shoal.options import Options
 from shoal.table.columns import Encoded
 
-Progress = Callable[[float], None]  # called now and then with the share of the work that is done
+
+class Progress(Protocol):
+    """Called now and then with the share of the work that is done, and what there is to tell."""
+
+    def __call__(self, share: float, told: str = "", /) -> None:
+        """Take note."""
+
+
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 

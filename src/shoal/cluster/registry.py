@@ -156,13 +156,21 @@ _ALL = [
     ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}
-AUTO_KMEMBER_ROWS = 100_000  # above this, the square of the rows takes k-member longer than a coffee
+AUTO_NORMAL_ROWS = 2_000_000  # above this, normal effort takes longer than a coffee
 
 
 def choose(name: str, n_rows: int) -> tuple[MethodInfo, str]:
     """Return the method of that name, and for `auto` the reason for the one that was picked."""
     if name != "auto":
         return METHODS[name], ""
-    if n_rows <= AUTO_KMEMBER_ROWS:
-        return METHODS["k-member"], f"auto: exact k-member up to {AUTO_KMEMBER_ROWS:,} rows"
-    return METHODS["mondrian"], f"auto: k-member takes too long above {AUTO_KMEMBER_ROWS:,} rows"
+    reason = "auto: local search loses least and keeps every privacy goal"
+    if n_rows > AUTO_NORMAL_ROWS:
+        reason += f"; quick effort above {AUTO_NORMAL_ROWS:,} rows unless asked otherwise"
+    return METHODS["local-search"], reason
+
+
+def chosen_options(name: str, options: dict[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return the options given, and for `auto` those that the number of rows asks for."""
+    if name == "auto" and n_rows > AUTO_NORMAL_ROWS and not {"effort", "seconds"} & set(options):
+        return {**options, "effort": "quick"}
+    return options

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress
-from shoal.cluster.registry import MethodInfo
+from shoal.cluster.registry import MethodInfo, chosen_options
 from shoal.errors import InfeasibleError
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
@@ -24,7 +24,8 @@ def run(
     encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Progress | None = None
 ) -> ClusterResult:
     """Label all rows so that every class meets every goal; rows left out get -1, within `max_suppressed`."""
-    options = method.options.model_validate(recipe.method.options)
+    asked = chosen_options(recipe.method.name, recipe.method.options, encoded.n_rows)
+    options = method.options.model_validate(asked)
     allowed = recipe.privacy.may_suppress(encoded.n_rows)
     inside = _with_values(encoded, recipe, allowed)
     part = encoded if inside.all() else encoded.take(inside)
@@ -107,7 +108,7 @@ def _released_enough(
 
 def _half(progress: Progress, done: int) -> Progress:
     """Let one of two runs fill its half of the bar."""
-    return lambda share: progress((done + share) / 2)
+    return lambda share, told="": progress((done + share) / 2, told)
 
 
 def _with_values(encoded: Encoded, recipe: Recipe, allowed: int) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from numba import njit
 from shoal.kernels.space import box_cost, column_cost
 from shoal.kernels.unmanaged import unmanaged
 
-NOBODY = np.int32(-1)
+NOBODY = np.int64(-1)
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
 N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)
 
@@ -23,10 +23,10 @@ N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)
 class Block(NamedTuple):
     """m rows in at most c classes, some of them without rows."""
 
-    home: np.ndarray  # int32 (m): the class of each row
-    next: np.ndarray  # int32 (m): the next row of the same class
-    before: np.ndarray  # int32 (m): the one before
-    head: np.ndarray  # int32 (c): the first row of a class
+    home: np.ndarray  # int64 (m): the class of each row
+    next: np.ndarray  # int64 (m): the next row of the same class
+    before: np.ndarray  # int64 (m): the one before
+    head: np.ndarray  # int64 (c): the first row of a class
     size: np.ndarray  # int64 (c)
     cost: np.ndarray  # int64 (c): D
     low: np.ndarray  # int32 (c, d)
@@ -38,9 +38,9 @@ class Block(NamedTuple):
     node: np.ndarray  # int32 (T, c): the lowest nodes over small trees
     without: np.ndarray  # int64 (m): D of its class without the row
     fresh: np.ndarray  # bool (c): `without` is right for the rows of the class
-    touched: np.ndarray  # int32 (c): the classes saved in this step
+    touched: np.ndarray  # int64 (c): the classes saved in this step
     touched_in: np.ndarray  # int64 (c): the step in which a class was saved last
-    saved_row: np.ndarray  # int32 (m): their rows, class by class
+    saved_row: np.ndarray  # int64 (m): their rows, class by class
     saved_size: np.ndarray  # int64 (c)
     saved_cost: np.ndarray  # int64 (c)
     saved_box: np.ndarray  # int32 (4, c, d)
@@ -60,8 +60,8 @@ def empty_block(cell, n_rows, n_classes):
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
         np.zeros((n_columns - n_range, n_classes), np.int32),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.bool_),
-        np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64),
-        np.zeros(n_rows, np.int32), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64), np.zeros(5, np.int64),
     )  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -14,17 +16,27 @@ from shoal.kernels.block import (
     end_step,
     set_block,
     take_back,
-    total_loss,
 )
-from shoal.kernels.cuts import cut_work, no_cuts
+from shoal.kernels.cuts import Cuts, CutWork, cut_work, no_cuts
 from shoal.kernels.draws import below, share
-from shoal.kernels.passes import pass_over_all, pass_over_touched, pass_work
+from shoal.kernels.passes import PassWork, pass_over_all, pass_over_touched, pass_work
 from shoal.kernels.space import local_cell
-from shoal.kernels.steps import create, dissolve, is_good_class, recreate, shed, step_work
+from shoal.kernels.steps import StepWork, create, dissolve, is_good_class, recreate, shed, step_work
 from shoal.kernels.unmanaged import unmanaged
 
-SHED, CREATE, RECREATE, DISSOLVE = range(4)
+# Shares of the steps, each on top of those before: what is left over dissolves.
+SHED, CREATE, RECREATE = 0.63, 0.72, 0.97
 PASSES = 4  # over the classes that a step has changed
+
+
+class Rooms(NamedTuple):
+    """Room for everything that a search does."""
+
+    near: PassWork
+    step: StepWork
+    cut: CutWork
+    cuts: Cuts
+    inner: Cuts
 
 
 @unmanaged
@@ -41,15 +53,16 @@ def costlier(block, state):
 
 
 @unmanaged
-def make_step(cell, block, kind, c, state, near, cuts, inner, cut_room, work):
-    """Make one step; tell whether it came to an end."""
-    if kind == SHED:
-        return shed(cell, block, c, state, near, work)
-    if kind == CREATE:
-        return create(cell, block, state, work)
-    if kind == RECREATE:
-        return recreate(cell, block, c, state, cuts, inner, cut_room, work)
-    return dissolve(cell, block, c, near, work)
+def make_step(cell, block, rooms, state):
+    """Make a random step with a class that loses much; tell whether it came to an end."""
+    c, kind = costlier(block, state), share(state)
+    if kind < SHED:
+        return shed(cell, block, c, state, rooms.near, rooms.step)
+    if kind < CREATE:
+        return create(cell, block, state, rooms.step)
+    if kind < RECREATE:
+        return recreate(cell, block, c, state, rooms.cuts, rooms.inner, rooms.cut, rooms.step)
+    return dissolve(cell, block, c, rooms.near, rooms.step)
 
 
 @unmanaged
@@ -74,35 +87,13 @@ def all_good(cell, block):
     return True
 
 
-@unmanaged
-def search(cell, block, n_steps, temperature, state, near, cuts, inner, cut_room, work):
-    """Pass over all rows, make steps, pass again. Writes `block`."""
-    pass_over_all(cell, block, near)
-    for _ in range(int(n_steps)):
-        c = costlier(block, state)
-        u = share(state)
-        kind = SHED if u < 0.63 else (CREATE if u < 0.72 else (RECREATE if u < 0.97 else DISSOLVE))
-        begin_step(block)
-        stands = make_step(cell, block, kind, c, state, near, cuts, inner, cut_room, work)
-        if stands:
-            settle(cell, block, temperature, near)
-            grows = change(block)
-            stands = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
-            stands = stands and all_good(cell, block)
-        if stands:
-            end_step(block)
-        else:
-            take_back(cell, block)
-    pass_over_all(cell, block, near)
-
-
 @njit(cache=True, nogil=True)
 def rows_of(rows, ends, classes):
     """Return the rows of some classes, and a label for each: the place of its class among these."""
     m = 0
     for c in classes:
         m += ends[c] - (ends[c - 1] if c > 0 else 0)
-    ids, labels, to = np.empty(m, np.int64), np.empty(m, np.int32), 0
+    ids, labels, to = np.empty(m, np.int64), np.empty(m, np.int64), 0
     for place in range(classes.shape[0]):
         c = classes[place]
         for at in range(ends[c - 1] if c > 0 else 0, ends[c]):
@@ -130,26 +121,42 @@ def by_class(block, ids):
 
 
 @njit(cache=True, nogil=True)
-def search_block(cell, rows, ends, classes, steps_per_class, temperature, seed, tally):
-    """Search among some classes of a partition.
-
-    Returns their rows, class by class, where each class ends, and the loss before and after. Steps
-    that raise the loss by less than a draw from an exponential distribution with the mean
-    `temperature` stand.
-    """
+def open_block(cell, rows, ends, classes, tally):
+    """Make a cell and a block of some classes of a partition, and room to search in."""
     ids, labels = rows_of(rows, ends, classes)
     local = local_cell(cell, ids, tally)
     m, n_classes = ids.shape[0], classes.shape[0]
     room = n_classes + n_classes // 4 + 4
-    state = np.empty(1, np.uint64)
-    state[0] = seed
     block = empty_block(local, m, room)
     set_block(local, block, labels, n_classes)
-    before = total_loss(block)
-    near = pass_work(m, room, local.codes.shape[1])
-    work = step_work(local, m)
-    cut_room, cuts, inner = cut_work(local, m), no_cuts(), no_cuts()
-    n_steps = int(steps_per_class * n_classes)
-    search(local, block, n_steps, temperature, state, near, cuts, inner, cut_room, work)
-    found, found_ends = by_class(block, ids)
-    return found, found_ends, before, total_loss(block)
+    rooms = Rooms(
+        pass_work(m, room, local.codes.shape[1]),
+        step_work(local, m),
+        cut_work(local, m),
+        no_cuts(),
+        no_cuts(),
+    )
+    return local, block, rooms
+
+
+@unmanaged
+def search(cell, block, rooms, n_steps, temperature, state):
+    """Pass over all rows, make steps, pass again. Writes `block`, `rooms`, `state`.
+
+    Steps that raise the loss by less than a draw from an exponential distribution with the mean
+    `temperature` stand.
+    """
+    pass_over_all(cell, block, rooms.near)
+    for _ in range(n_steps):
+        begin_step(block)
+        stands = make_step(cell, block, rooms, state)
+        if stands:
+            settle(cell, block, temperature, rooms.near)
+            grows = change(block)
+            stands = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
+            stands = stands and all_good(cell, block)
+        if stands:
+            end_step(block)
+        else:
+            take_back(cell, block)
+    pass_over_all(cell, block, rooms.near)

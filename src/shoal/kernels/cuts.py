@@ -19,9 +19,12 @@ from shoal.kernels.unmanaged import unmanaged
 
 BINS = 32  # buckets of a numeric column
 SLOTS = 1024  # equal parts of a range, from which the buckets are made
-TRIED = 8  # cuts of a node that are rolled out
-ASKED = 32  # cuts that are looked at where goals may forbid some
+TRIED = np.int64(8)  # cuts of a node that are rolled out
+ASKED = np.int64(32)  # cuts that are looked at where goals may forbid some
 FAR = np.int64(1) << 62
+# Typed, because Numba compiles a function anew for each number that is written at a call.
+ONE, TWO = np.int64(1), np.int64(2)
+INSIDE, OUTSIDE, WHOLE = np.int64(0), np.int64(1), np.int64(2)  # the boxes of `CutWork.side_low`
 
 
 class Cuts(NamedTuple):
@@ -40,7 +43,7 @@ class CutWork(NamedTuple):
     turn: np.ndarray  # int64 (1): a number for each time that marks are made
     mark: np.ndarray  # int64 (codes): the turn in which a code or slot was seen
     bucket_at: np.ndarray  # int32 (codes): its bucket
-    bucket: np.ndarray  # int32 (m): of each row of the group
+    bucket: np.ndarray  # int64 (m): of each row of the group
     key: np.ndarray  # int32 (b): the highest code of a bucket
     size: np.ndarray  # int64 (b + 1): rows in all buckets before
     low: np.ndarray  # int32 (b, d): the boxes of the buckets
@@ -78,7 +81,7 @@ def cut_work(cell, n_rows):
     groups = n_rows // cell.k + 2
     return CutWork(
         np.zeros(1, np.int64), np.zeros(codes, np.int64), np.zeros(codes, np.int32),
-        np.zeros(n_rows, np.int32), np.zeros(most, np.int32), np.zeros(most + 1, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(most, np.int32), np.zeros(most + 1, np.int64),
         np.zeros((most, n_columns), np.int32), np.zeros((most, n_columns), np.int32),
         np.zeros((most + 1, n_columns), np.int32), np.zeros((most + 1, n_columns), np.int32),
         np.zeros((most + 1, n_columns), np.int32), np.zeros((most + 1, n_columns), np.int32),
@@ -105,18 +108,18 @@ def sort_front(values, n):
 @unmanaged
 def group_box(cell, rows, begin, end, work):
     """Make the third side the box of the whole group. Writes `work`."""
-    set_box(cell, work.side_low, work.side_high, 2, rows[begin])
+    set_box(cell, work.side_low, work.side_high, WHOLE, rows[begin])
     for at in range(begin + 1, end):
-        widen_box(cell, work.side_low, work.side_high, 2, rows[at])
+        widen_box(cell, work.side_low, work.side_high, WHOLE, rows[at])
 
 
 @unmanaged
 def slot_buckets(cell, rows, begin, end, col, work):
     """Put the rows into buckets of about equal size by a numeric column; return how many there are."""
     n = end - begin
-    low = work.side_low[2, col]
+    low = work.side_low[WHOLE, col]
     n_slots = 64 if n < 128 else (256 if n < 2048 else SLOTS)
-    scale = n_slots / (np.float64(work.side_high[2, col]) - low + 1.0)
+    scale = n_slots / (np.float64(work.side_high[WHOLE, col]) - low + 1.0)
     work.turn[0] += 1
     used = 0
     for at in range(begin, end):
@@ -144,9 +147,9 @@ def slot_buckets(cell, rows, begin, end, col, work):
 @unmanaged
 def leaf_buckets(cell, rows, begin, end, col, work):
     """Put the rows into buckets by their leaves, in the order of these; return how many there are."""
-    low, high = work.side_low[2, col], work.side_high[2, col]
+    low, high = work.side_low[WHOLE, col], work.side_high[WHOLE, col]
     work.turn[0] += 1
-    found = 0
+    found = np.int64(0)
     for at in range(begin, end):
         leaf = cell.codes[rows[at], col]
         if work.mark[leaf] != work.turn[0]:
@@ -154,7 +157,7 @@ def leaf_buckets(cell, rows, begin, end, col, work):
             work.key[found] = leaf
             found += 1
     if (high - low) < 4 * found:
-        found = 0
+        found = np.int64(0)
         for leaf in range(low, high + 1):
             if work.mark[leaf] == work.turn[0]:
                 work.key[found] = leaf
@@ -183,7 +186,7 @@ def fill_buckets(cell, rows, begin, end, col, n_buckets, work):
     for bucket in range(n_buckets):
         work.key[bucket] = work.high[bucket, col]
         work.size[bucket + 1] += work.size[bucket]
-    copy_box(work.first_low, work.first_high, 1, work.low, work.high, 0)
+    copy_box(work.first_low, work.first_high, ONE, work.low, work.high, ONE - ONE)
     for place in range(2, n_buckets):
         copy_box(work.first_low, work.first_high, place, work.first_low, work.first_high, place - 1)
         unite(work.first_low, work.first_high, place, work.low, work.high, place - 1)
@@ -225,7 +228,7 @@ def cuts_at_values(cell, col, n, whole, n_buckets, cuts, most, noise, state, wor
         first = box_cost(cell, work.first_low, work.first_high, place)
         last = box_cost(cell, work.last_low, work.last_high, place)
         gain = blurred(whole - size * first - (n - size) * last, noise, state)
-        keep_cut(cuts, most, gain, col, work.side_low[2, col], work.key[place - 1])
+        keep_cut(cuts, most, gain, col, work.side_low[WHOLE, col], work.key[place - 1])
 
 
 @unmanaged
@@ -243,17 +246,17 @@ def cuts_at_nodes(cell, col, n, whole, n_buckets, cuts, most, noise, state, work
             seen = end
             while end < n_buckets and work.key[end] <= last_leaf:
                 if end == bucket:
-                    copy_box(work.side_low, work.side_high, 0, work.low, work.high, end)
+                    copy_box(work.side_low, work.side_high, INSIDE, work.low, work.high, end)
                 else:
-                    unite(work.side_low, work.side_high, 0, work.low, work.high, end)
+                    unite(work.side_low, work.side_high, INSIDE, work.low, work.high, end)
                 end += 1
             if end - bucket == n_buckets:
                 break
             size = work.size[end] - work.size[bucket]
             if end > seen and size >= cell.k and n - size >= cell.k:
                 rest(bucket, end, n_buckets, work)
-                inside = box_cost(cell, work.side_low, work.side_high, 0)
-                outside = box_cost(cell, work.side_low, work.side_high, 1)
+                inside = box_cost(cell, work.side_low, work.side_high, INSIDE)
+                outside = box_cost(cell, work.side_low, work.side_high, OUTSIDE)
                 gain = blurred(whole - size * inside - (n - size) * outside, noise, state)
                 keep_cut(cuts, most, gain, col, first_leaf, last_leaf)
             node = cell.parent[nodes + node]
@@ -263,11 +266,11 @@ def cuts_at_nodes(cell, col, n, whole, n_buckets, cuts, most, noise, state, work
 def rest(begin, end, n_buckets, work):
     """Make the second side the box of the buckets before `begin` and from `end` on. Writes `work`."""
     if begin == 0:
-        copy_box(work.side_low, work.side_high, 1, work.last_low, work.last_high, end)
+        copy_box(work.side_low, work.side_high, OUTSIDE, work.last_low, work.last_high, end)
         return
-    copy_box(work.side_low, work.side_high, 1, work.first_low, work.first_high, begin)
+    copy_box(work.side_low, work.side_high, OUTSIDE, work.first_low, work.first_high, begin)
     if end < n_buckets:
-        unite(work.side_low, work.side_high, 1, work.last_low, work.last_high, end)
+        unite(work.side_low, work.side_high, OUTSIDE, work.last_low, work.last_high, end)
 
 
 @unmanaged
@@ -276,12 +279,12 @@ def find_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     cuts.found[0] = 0
     n = end - begin
     group_box(cell, rows, begin, end, work)
-    whole = n * box_cost(cell, work.side_low, work.side_high, 2)
+    whole = n * box_cost(cell, work.side_low, work.side_high, WHOLE)
     if n < 2 * cell.k or whole == 0:
         return whole
     n_range = cell.span.shape[0]
     for col in range(cell.codes.shape[1]):
-        if work.side_low[2, col] == work.side_high[2, col]:
+        if work.side_low[WHOLE, col] == work.side_high[WHOLE, col]:
             continue
         if col < n_range:
             n_buckets = slot_buckets(cell, rows, begin, end, col, work)
@@ -345,18 +348,17 @@ def allowed_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
 
 
 @unmanaged
-def cut_greedily(cell, rows, begin, end, noise, state, limit, ends, cuts, stack, work):
-    """Cut a group again and again, each time where that saves most; return the loss, or `limit` or more.
+def cut_greedily(cell, rows, waiting, noise, state, limit, ends, cuts, stack, work):
+    """Cut the groups waiting on a stack again and again, each time where that saves most.
 
-    Writes the end of each part to `ends`, in no order, from its second place on, and their number to
-    its first, where it has room; and `rows`, `cuts`, `stack`, `work`.
+    Returns the loss, or `limit` or more. Writes the end of each part to `ends`, in no order, from its
+    second place on, and their number to its first, where it has room; and `rows`, `cuts`, `stack`, `work`.
     """
-    stack[0, 0], stack[0, 1] = begin, end
-    waiting, loss = 1, np.int64(0)
+    loss = np.int64(0)
     while waiting > 0 and loss < limit:
         waiting -= 1
         begin, end = stack[waiting, 0], stack[waiting, 1]
-        whole = allowed_cuts(cell, rows, begin, end, cuts, 1, noise, state, work)
+        whole = allowed_cuts(cell, rows, begin, end, cuts, ONE, noise, state, work)
         if cuts.found[0] == 0:
             loss += whole
             if ends.shape[0] > 0:
@@ -371,28 +373,15 @@ def cut_greedily(cell, rows, begin, end, noise, state, limit, ends, cuts, stack,
 
 
 @unmanaged
-def rolled_out(cell, rows, begin, end, at, cuts, limit, inner, work):
-    """Return the loss when both sides of one of the cuts are cut greedily, or `limit` or more."""
-    none, state = work.nothing, work.state
-    for place in range(begin, end):
-        work.trial[place] = rows[place]
-    middle = part(cell.codes, work.trial, begin, end, cuts.col[at], cuts.low[at], cuts.high[at])
-    loss = cut_greedily(
-        cell, work.trial, begin, middle, 0.0, state, limit, none, inner, work.second_stack, work
-    )  # fmt: skip
-    if loss >= limit:
-        return loss
-    return loss + cut_greedily(
-        cell, work.trial, middle, end, 0.0, state, limit - loss, none, inner, work.second_stack, work
-    )  # fmt: skip
-
-
-@unmanaged
 def best_by_rollout(cell, rows, begin, end, cuts, inner, work):
     """Return the cut whose sides, cut greedily, lose least; the first one of equals."""
-    least, best = FAR, 0
+    least, best, stack = FAR, 0, work.second_stack
     for at in range(cuts.found[0]):
-        loss = rolled_out(cell, rows, begin, end, at, cuts, least, inner, work)
+        for place in range(begin, end):
+            work.trial[place] = rows[place]
+        middle = part(cell.codes, work.trial, begin, end, cuts.col[at], cuts.low[at], cuts.high[at])
+        stack[0, 0], stack[0, 1], stack[1, 0], stack[1, 1] = begin, middle, middle, end
+        loss = cut_greedily(cell, work.trial, TWO, 0.0, work.state, least, work.nothing, inner, stack, work)
         if loss < least:
             least, best = loss, at
     return best
@@ -400,10 +389,10 @@ def best_by_rollout(cell, rows, begin, end, cuts, inner, work):
 
 @unmanaged
 def cut_with_rollouts(cell, rows, begin, end, tried, roll_from, ends, cuts, inner, work):
-    """Cut a group again and again; in parts of `roll_from` rows or more, where the rollout of one of the
-    `tried` best cuts ends best.
+    """Cut a group again and again, each time where a rollout ends best.
 
-    Returns the loss. Writes `ends` as `cut_greedily` does, and `rows`, `cuts`, `inner`, `work`.
+    The `tried` best cuts are rolled out, in parts of `roll_from` rows or more; else the best one is
+    taken. Returns the loss. Writes `ends` as `cut_greedily` does, and `rows`, `cuts`, `inner`, `work`.
     """
     state = work.state
     work.stack[0, 0], work.stack[0, 1] = begin, end

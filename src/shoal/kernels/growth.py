@@ -9,6 +9,8 @@ from shoal.kernels.space import box_cost, copy_box, joined_cost, set_box, widen_
 from shoal.kernels.unmanaged import unmanaged
 
 FAR = np.int64(1) << 62
+GROWING = np.int64(0)  # the box of the class that grows; those that are grown follow
+NONE = np.int64(-1)
 
 
 @unmanaged
@@ -16,7 +18,7 @@ def cheapest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box least, the first one of equals."""
     least, best = FAR, begin
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, 0, rows[at])
+        cost = joined_cost(cell, low, high, GROWING, rows[at])
         if cost < least:
             least, best = cost, at
     return best
@@ -27,7 +29,7 @@ def furthest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box most, the first one of equals."""
     most, best = np.int64(-1), begin
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, 0, rows[at])
+        cost = joined_cost(cell, low, high, GROWING, rows[at])
         if cost > most:
             most, best = cost, at
     return best
@@ -36,9 +38,9 @@ def furthest_row(cell, rows, begin, end, low, high):
 @unmanaged
 def cheapest_helping(cell, rows, begin, end, low, high, helpful):
     """Return the place of the cheapest row that brings the class counted nearer to its goals, -1 for none."""
-    least, best = FAR, -1
+    least, best = FAR, NONE
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, 0, rows[at])
+        cost = joined_cost(cell, low, high, GROWING, rows[at])
         if cost < least and helps(cell.goals, cell.tally, helpful, cell.ids[rows[at]]):
             least, best = cost, at
     return best
@@ -48,7 +50,7 @@ def cheapest_helping(cell, rows, begin, end, low, high, helpful):
 def add_row(cell, rows, at, best, low, high):
     """Make a row the next of the class that grows. Writes `rows`, the box and the tally."""
     rows[at], rows[best] = rows[best], rows[at]
-    widen_box(cell, low, high, 0, rows[at])
+    widen_box(cell, low, high, GROWING, rows[at])
     if cell.goals.active:
         add(cell.goals, cell.tally, cell.ids[rows[at]])
 
@@ -59,7 +61,7 @@ def grow_class(cell, rows, begin, end, low, high, helpful):
 
     Returns where it ends, `begin` if it does not come to meet them. Writes `rows` and the first box.
     """
-    set_box(cell, low, high, 0, rows[begin])
+    set_box(cell, low, high, GROWING, rows[begin])
     add_row(cell, rows, begin, begin, low, high)
     at = begin + 1
     while at < begin + cell.k:
@@ -88,18 +90,18 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
     if not even one could be grown, and the loss. Writes `labels`, by row; and `rows`; and the boxes
     `low`, `high` and sizes of the classes from their second places on.
     """
-    n_classes, at = 0, begin
+    n_classes, at = np.int64(0), begin
     while end - at >= cell.k:
         rows[at], rows[first] = rows[first], rows[at]
         grown = grow_class(cell, rows, at, end, low, high, helpful)
         if grown == at:
             break
         n_classes += 1
-        copy_box(low, high, n_classes, low, high, 0)
+        copy_box(low, high, n_classes, low, high, GROWING)
         size[n_classes] = grown - at
         for place in range(at, grown):
             labels[rows[place]] = n_classes - 1
-        set_box(cell, low, high, 0, rows[grown - 1])
+        set_box(cell, low, high, GROWING, rows[grown - 1])
         at = grown
         first = furthest_row(cell, rows, at, end, low, high)
     if n_classes == 0:
@@ -115,7 +117,7 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
 
 @unmanaged
 def stays_good(cell, rows, begin, place, number, labels):
-    """Tell whether a class of the rows from `begin` to `place` is good with the row at `place` in addition."""
+    """Tell whether a class of the rows from `begin` on stays good when the row at `place` joins it."""
     if not cell.goals.active:
         return True
     add(cell.goals, cell.tally, cell.ids[rows[place]])
@@ -134,7 +136,7 @@ def stays_good(cell, rows, begin, place, number, labels):
 def join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
     """Let a row join the class whose loss grows least, of those that stay good; tell whether there is one."""
     row = rows[place]
-    least, best = FAR, -1
+    least, best = FAR, NONE
     for number in range(1, n_classes + 1):
         joined = joined_cost(cell, low, high, number, row)
         grows = (size[number] + 1) * joined - size[number] * box_cost(cell, low, high, number)

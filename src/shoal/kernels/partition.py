@@ -13,12 +13,12 @@ def partition_loss(cell, rows, ends):
     """Return the sum of size x D over all classes."""
     d = cell.codes.shape[1]
     low, high = np.empty((1, d), np.int32), np.empty((1, d), np.int32)
-    loss, begin = np.int64(0), 0
+    only, loss, begin = np.int64(0), np.int64(0), 0
     for end in ends:
-        set_box(cell, low, high, 0, rows[begin])
+        set_box(cell, low, high, only, rows[begin])
         for at in range(begin + 1, end):
-            widen_box(cell, low, high, 0, rows[at])
-        loss += (end - begin) * box_cost(cell, low, high, 0)
+            widen_box(cell, low, high, only, rows[at])
+        loss += (end - begin) * box_cost(cell, low, high, only)
         begin = end
     return loss
 

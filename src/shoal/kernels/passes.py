@@ -12,8 +12,10 @@ from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.space import joined_cost, tree_cost
 from shoal.kernels.unmanaged import unmanaged
 
-NEAR = 16  # classes with whose rows a row may change places, those where it costs least
+NEAR = np.int64(16)  # classes with whose rows a row may change places, those where it costs least
 FAR = np.int64(1) << 62
+NONE = np.int64(-1)
+OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
 
 
 class PassWork(NamedTuple):
@@ -24,8 +26,7 @@ class PassWork(NamedTuple):
     cost: np.ndarray  # int32 (c): D of each class with the row
     low: np.ndarray  # int32 (2, d): a class without a row
     high: np.ndarray
-    rows: np.ndarray  # int32 (m)
-    order: np.ndarray  # int32 (c)
+    rows: np.ndarray  # int64 (m)
 
 
 @njit(cache=True, nogil=True)
@@ -34,7 +35,7 @@ def pass_work(n_rows, n_classes, n_columns):
     return PassWork(
         np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64), np.zeros(n_classes, np.int32),
         np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
-        np.zeros(n_rows, np.int32), np.zeros(n_classes, np.int32),
+        np.zeros(n_rows, np.int64),
     )  # fmt: skip
 
 
@@ -129,12 +130,12 @@ def try_moves(cell, block, row, found, work):
     c = block.home[row]
     size = block.size[c]
     saves = size * block.cost[c] - (size - 1) * block.without[row]
-    if work.value[0] >= saves or not stays_good(cell, block, c, row, -1):
+    if work.value[0] >= saves or not stays_good(cell, block, c, row, NONE):
         return np.int64(0)
     for at in range(found):
         if work.value[at] >= saves:
             break
-        if stays_good(cell, block, work.near[at], -1, row):
+        if stays_good(cell, block, work.near[at], NONE, row):
             move(cell, block, row, work.near[at])
             return saves - work.value[at]
     return np.int64(0)
@@ -153,17 +154,17 @@ def best_swap(cell, block, row, other, joined, least, work):
     cost, cost2 = block.cost[c], block.cost[other]
     ours = size * (block.without[row] - cost)
     refresh(cell, block, other)
-    best, found = least, -1
+    best, found = least, NONE
     theirs = block.head[other]
     while theirs >= 0:
         shrinks = cost2 - block.without[theirs]
         if ours + size2 * (joined - shrinks - cost2) < best:
-            mine = size * (joined_cost(cell, work.low, work.high, 0, theirs) - cost)
+            mine = size * (joined_cost(cell, work.low, work.high, OURS, theirs) - cost)
             if mine + size2 * (joined - shrinks - cost2) < best:
                 grown = joined
                 if shrinks > 0:
-                    set_without(cell, block, other, theirs, work, 1)
-                    grown = joined_cost(cell, work.low, work.high, 1, row)
+                    set_without(cell, block, other, theirs, work, THEIRS)
+                    grown = joined_cost(cell, work.low, work.high, THEIRS, row)
                 total = mine + size2 * (grown - cost2)
                 if (
                     total < best
@@ -179,8 +180,8 @@ def best_swap(cell, block, row, other, joined, least, work):
 def try_swaps(cell, block, row, found, work):
     """Let a row change places with the row with which that saves most; return what is saved."""
     c = block.home[row]
-    set_without(cell, block, c, row, work, 0)
-    best, partner = np.int64(0), -1
+    set_without(cell, block, c, row, work, OURS)
+    best, partner = np.int64(0), NONE
     for at in range(found):
         best, theirs = best_swap(
             cell, block, row, work.near[at], np.int64(work.cost[work.near[at]]), best, work
@@ -243,7 +244,7 @@ def pass_over_all(cell, block, work):
 
 @unmanaged
 def pass_over_touched(cell, block, since, work):
-    """Improve every row of the classes that a step has changed, `since` so many changes; return what is saved."""
+    """Improve every row of the classes that a step has changed after change `since`; return what is saved."""
     saved = np.int64(0)
     n_touched = block.state[N_TOUCHED]
     for at in range(n_touched):

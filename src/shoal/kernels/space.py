@@ -135,20 +135,16 @@ def widen_box(cell, low, high, at, row):
     """Widen a box for one more row."""
     for col in range(cell.codes.shape[1]):
         code = cell.codes[row, col]
-        if code < low[at, col]:
-            low[at, col] = code
-        if code > high[at, col]:
-            high[at, col] = code
+        low[at, col] = min(low[at, col], code)
+        high[at, col] = max(high[at, col], code)
 
 
 @unmanaged
 def unite(low, high, at, other_low, other_high, other):
     """Widen a box for another one."""
     for col in range(low.shape[1]):
-        if other_low[other, col] < low[at, col]:
-            low[at, col] = other_low[other, col]
-        if other_high[other, col] > high[at, col]:
-            high[at, col] = other_high[other, col]
+        low[at, col] = min(low[at, col], other_low[other, col])
+        high[at, col] = max(high[at, col], other_high[other, col])
 
 
 @unmanaged

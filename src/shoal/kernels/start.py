@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.cuts import allowed_cuts, cut_with_rollouts, cut_work, no_cuts, part, sort_front
-from shoal.kernels.growth import grow_classes
+from shoal.kernels.growth import GROWING, grow_classes
 from shoal.kernels.space import local_cell
 
 
@@ -52,7 +52,7 @@ def start_cell(cell, rows, begin, end, tried, grows, tally):
     ids = rows[begin:end].copy()
     m = end - begin
     local = local_cell(cell, ids, tally)
-    places, labels, most = np.arange(m), np.zeros(m, np.int32), m // local.k + 2
+    places, labels, most = np.arange(m), np.zeros(m, np.int64), m // local.k + 2
     ends = np.zeros(most, np.int64)
     loss = cut_with_rollouts(
         local, places, 0, m, tried, 3 * local.k, ends, no_cuts(), no_cuts(), cut_work(local, m)
@@ -65,13 +65,13 @@ def start_cell(cell, rows, begin, end, tried, grows, tally):
     if not grows:
         return write_classes(rows, begin, ids, labels, n_classes), loss, False
     d = local.codes.shape[1]
-    grown, low, high = np.zeros(m, np.int32), np.zeros((most, d), np.int32), np.zeros((most, d), np.int32)
+    grown, low, high = np.zeros(m, np.int64), np.zeros((most, d), np.int32), np.zeros((most, d), np.int32)
     n_grown, grown_loss = grow_classes(
         local,
         np.arange(m),
-        0,
+        GROWING,
         m,
-        0,
+        GROWING,
         grown,
         low,
         high,

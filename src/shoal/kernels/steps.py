@@ -11,15 +11,15 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.block import NOBODY, move, put, recount, refresh, take, touch
-from shoal.kernels.cuts import TRIED, cut_greedily, cut_with_rollouts, sort_front
+from shoal.kernels.cuts import ONE, TRIED, cut_greedily, cut_with_rollouts, sort_front
 from shoal.kernels.draws import below, share
-from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove
+from shoal.kernels.goals import add, helps, mark_all_helpful, remove
 from shoal.kernels.growth import grow_classes
-from shoal.kernels.passes import NEAR, find_near, stays_good
+from shoal.kernels.passes import NEAR, NONE, find_near, stays_good
 from shoal.kernels.space import joined_cost, union_cost
 from shoal.kernels.unmanaged import unmanaged
 
-LENDERS = 12  # classes from which rows are borrowed, the nearest
+LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
 MOST_POOLED = 3  # classes with which one is pooled
 NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
 FAR = np.int64(1) << 62
@@ -31,7 +31,7 @@ class StepWork(NamedTuple):
     close: np.ndarray  # int64 (LENDERS): classes near to one
     far: np.ndarray  # int64 (LENDERS): D of each together with it
     pool: np.ndarray  # int64 (m): rows
-    labels: np.ndarray  # int32 (m): new classes of pooled rows
+    labels: np.ndarray  # int64 (m): new classes of pooled rows
     ends: np.ndarray  # int64 (c + 2): where the parts of a pool end
     low: np.ndarray  # int32 (c + 2, d): boxes that grow
     high: np.ndarray
@@ -45,7 +45,7 @@ def step_work(cell, n_rows):
     n_columns = cell.codes.shape[1]
     return StepWork(
         np.zeros(LENDERS, np.int64), np.zeros(LENDERS, np.int64), np.zeros(n_rows, np.int64),
-        np.zeros(n_rows, np.int32), np.zeros(n_rows // cell.k + 2, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(cell.goals.begin[-1], np.bool_),
@@ -53,14 +53,14 @@ def step_work(cell, n_rows):
 
 
 @unmanaged
-def find_close(cell, block, c, most, lends, work):
+def find_close(cell, block, c, most, above, work):
     """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
 
-    Where it `lends`, a class must have rows to spare.
+    Only classes of more than `above` rows are looked at.
     """
     found = 0
     for other in range(block.size.shape[0]):
-        if other == c or block.size[other] == 0 or (lends and block.size[other] <= cell.k):
+        if other == c or block.size[other] <= above:
             continue
         if found == most and block.cost[other] >= work.far[most - 1]:
             continue
@@ -79,15 +79,15 @@ def find_close(cell, block, c, most, lends, work):
 @unmanaged
 def is_good_class(cell, block, c):
     """Tell whether a class has k rows and meets the goals."""
-    return block.size[c] >= cell.k and stays_good(cell, block, c, -1, -1)
+    return block.size[c] >= cell.k and stays_good(cell, block, c, NONE, NONE)
 
 
 @unmanaged
 def give_away(cell, block, row, near):
     """Give a row that is nowhere to the class where it costs least; tell whether there is one."""
-    found = find_near(cell, block, row, NEAR if cell.goals.active else 1, near)
+    found = find_near(cell, block, row, NEAR if cell.goals.active else ONE, near)
     for at in range(found):
-        if stays_good(cell, block, near.near[at], -1, row):
+        if stays_good(cell, block, near.near[at], NONE, row):
             put(cell, block, row, near.near[at])
             return True
     return False
@@ -118,7 +118,7 @@ def cheapest_loan(cell, block, c, found, work):
     needs_help = cell.goals.active and block.size[c] >= cell.k
     if needs_help:
         note_helpful(cell, block, c, work)
-    least, best = FAR, -1
+    least, best = FAR, NONE
     for at in range(found):
         other = work.close[at]
         size = block.size[other]
@@ -142,12 +142,12 @@ def cheapest_loan(cell, block, c, found, work):
 @unmanaged
 def refill(cell, block, c, work):
     """Borrow rows for a class until it is good; tell whether there were enough."""
-    found = find_close(cell, block, c, LENDERS, True, work)
+    found = find_close(cell, block, c, LENDERS, cell.k, work)
     for _ in range(4 * cell.k):
         if is_good_class(cell, block, c):
             return True
         row = cheapest_loan(cell, block, c, found, work)
-        if row < 0 or not stays_good(cell, block, block.home[row], row, -1):
+        if row < 0 or not stays_good(cell, block, block.home[row], row, NONE):
             return False
         move(cell, block, row, c)
     return False
@@ -227,7 +227,7 @@ def free_class(block):
     for c in range(block.size.shape[0] - 1, -1, -1):
         if block.size[c] == 0:
             return c
-    return -1
+    return NONE
 
 
 @unmanaged
@@ -239,7 +239,7 @@ def create(cell, block, state, work):
     for _ in range(8):
         row = below(state, block.home.shape[0])
         if block.size[block.home[row]] > cell.k:
-            if not stays_good(cell, block, block.home[row], row, -1):
+            if not stays_good(cell, block, block.home[row], row, NONE):
                 return False
             move(cell, block, row, c)
             return refill(cell, block, c, work)
@@ -284,7 +284,9 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
         )[0]
     work.ends[0] = 0
     if way < 0.75:
-        cut_greedily(cell, work.pool, 0, n, NOISE, state, FAR, work.ends, cuts, cut_room.stack, cut_room)
+        stack = cut_room.stack
+        stack[0, 0], stack[0, 1] = 0, n
+        cut_greedily(cell, work.pool, ONE, NOISE, state, FAR, work.ends, cuts, stack, cut_room)
     else:
         cut_with_rollouts(cell, work.pool, 0, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
     n_parts = work.ends[0]
@@ -295,7 +297,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
 @unmanaged
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
     """Pool a class with some near ones and part them anew."""
-    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), False, work)
+    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ONE - ONE, work)
     n = pool_rows(block, c, found, work)
     n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
     if n_parts == 0:
@@ -335,7 +337,7 @@ def dissolve(cell, block, c, near, work):
         row = block.next[row]
     for at in range(n):
         take(cell, block, work.pool[at])
+    given = True
     for at in range(n):
-        if not give_away(cell, block, work.pool[at], near):
-            return False
-    return True
+        given = given and give_away(cell, block, work.pool[at], near)
+    return given

@@ -7,8 +7,11 @@ that make no arrays can do without, because whoever called the first of them hol
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
-unmanaged = njit(cache=True, nogil=True, _nrt=False)
+_untyped: Any = njit  # its stubs do not know `_nrt`
+unmanaged = _untyped(cache=True, nogil=True, _nrt=False)
 # A function takes this over from the one that called it first, unless it says otherwise.
-managed = njit(cache=True, nogil=True, _nrt=True)
+managed = _untyped(cache=True, nogil=True, _nrt=True)

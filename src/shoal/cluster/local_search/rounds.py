@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -48,7 +49,6 @@ def _round(
     tick: Tick,
 ) -> Partition:
     """Search every block once. A block that there is no time for stays as it is."""
-    from shoal.kernels import block_search as kernel
     from shoal.kernels.partition import class_centres
 
     n_rows = len(now.rows)
@@ -57,26 +57,43 @@ def _round(
     seeds = random.integers(0, 1 << 64, len(blocks), np.uint64)
     temperature = schedule.temperature(now.loss / n_rows)
     tasks = [
-        partial(
-            kernel.search_block, cell, now.rows, now.ends, block, schedule.effort.steps, temperature, seed
-        )
+        partial(_search_block, cell, now, block, schedule.effort.steps, temperature, seed)
         for block, seed in zip(blocks, seeds, strict=True)
     ]
     found: dict[int, Found] = {}
     loss = now.loss
-    running = workers.run(tasks)
-    for number, result in running:
-        found[number] = result
-        loss += result[3] - result[2]
-        tick(schedule.share_within(len(found) / len(blocks)), loss)
-        if schedule.is_late:
-            running.close()
-            break
+    with closing(workers.run(tasks)) as running:
+        for number, result in running:
+            found[number] = result
+            loss += result[3] - result[2]
+            tick(schedule.share_within(len(found) / len(blocks)), loss)
+            if schedule.is_late:
+                break
     untouched = [_classes(now, block) for at, block in enumerate(blocks) if at not in found]
     parts = [found[at][:2] for at in sorted(found)] + untouched
     begins = np.cumsum([0, *(len(rows) for rows, _ in parts)])
     ends = [ends + begin for (_, ends), begin in zip(parts, begins[:-1], strict=True)]
     return Partition(np.concatenate([rows for rows, _ in parts]), np.concatenate(ends), loss)
+
+
+def _search_block(
+    cell: Any,
+    now: Partition,
+    classes: LongArray,
+    steps: float,
+    temperature: float,
+    seed: np.uint64,
+    tally: Any,
+) -> Found:
+    """Search among some classes."""
+    from shoal.kernels import block_search as kernel
+    from shoal.kernels.block import total_loss
+
+    local, block, rooms = kernel.open_block(cell, now.rows, now.ends, classes, tally)
+    before = total_loss(block)
+    state = np.array([seed], np.uint64)
+    kernel.search(local, block, rooms, int(steps * len(classes)), temperature, state)
+    return (*kernel.by_class(block, local.ids), before, total_loss(block))
 
 
 def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongArray]:
@@ -90,14 +107,7 @@ def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongA
 def _scale(cell: Any) -> npt.NDArray[np.float64]:
     """Return by what codes are multiplied so that every column is as wide as it costs."""
     widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
-    costs = np.array(
-        [
-            *cell.span,
-            *(
-                cell.over[begin : begin + n * n].max()
-                for begin, n in zip(cell.over_at, cell.n_leaves, strict=True)
-            ),
-        ],
-        np.float64,
-    )
-    return costs / widest
+    ends = np.append(cell.over_at[1:], len(cell.over))
+    trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
+    scale: npt.NDArray[np.float64] = np.array([*cell.span, *trees], np.float64) / widest
+    return scale

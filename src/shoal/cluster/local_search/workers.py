@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -30,7 +30,7 @@ class Workers:
         for _ in range(self.n_threads):
             self._tallies.put(empty_tally(goals))
 
-    def run(self, tasks: Iterable[Callable[[Any], T]]) -> Iterator[tuple[int, T]]:
+    def run(self, tasks: Iterable[Callable[[Any], T]]) -> Generator[tuple[int, T], None, None]:
         """Run tasks, each with a tally; give their numbers and results as they come to an end.
 
         Closing the iterator early drops the tasks that have not begun.
