@@ -455,11 +455,11 @@ def test_progress_names_method_and_k():
     comparison = shoal.compare(
         people, recipe, methods=methods, ks=[3], progress=lambda *step: told.append(step)
     )
-    assert list(dict.fromkeys(name for name, _ in told)) == [
+    assert list(dict.fromkeys(name for name, _, _ in told)) == [
         "read", "encode", "warm-up", "bounding", "mondrian, k = 3 (1 of 2)", "k-member, k = 3 (2 of 2)",
     ]  # fmt: skip
-    assert [share for name, share in told if name == "warm-up"] == [0.0, 0.5, 1.0, 1.0]
-    assert told[-1] == ("k-member, k = 3 (2 of 2)", 1.0)
+    assert [share for name, share, _ in told if name == "warm-up"] == [0.0, 0.5, 1.0, 1.0]
+    assert told[-1] == ("k-member, k = 3 (2 of 2)", 1.0, "")
     assert comparison.rows == 20
 
 

@@ -76,7 +76,6 @@ def test_keys_get_a_hint():
 @pytest.mark.parametrize(
     ("section", "what"),
     [
-        ({"method": {"name": "local-search"}}, "the method `local-search`"),
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
         ({"columns": {"age": {"role": "quasi", "hierarchy": "induce"}}}, "an induced hierarchy"),
     ],

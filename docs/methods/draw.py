@@ -73,6 +73,7 @@ def _first_centres(seed: int) -> LongArray:
 
 
 PICTURES = {
+    "local-search": Picture(),
     "k-member": Picture(legend="numbers: the order in which the classes were grown"),
     "oka": Picture(seed=3, starts=_oka_starts, legend="first row of a class"),
     "systematic": Picture(starts=_systematic_starts, legend="first row of a class"),

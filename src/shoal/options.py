@@ -140,8 +140,7 @@ class AnatomyOptions(Options):
     l: int = Field(default=2, ge=2)  # noqa: E741 - the name that everybody uses
 
 
-# None: the contract names the method, but this version does not have it yet.
-METHODS: dict[str, type[Options] | None] = {
+METHODS: dict[str, type[Options]] = {
     "auto": AutoOptions,
     "local-search": LocalSearchOptions,
     "k-member": KMemberOptions,

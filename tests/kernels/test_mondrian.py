@@ -39,14 +39,3 @@ def test_the_paper_table_of_he_is_cut_into_its_optimum():
     # Left: ages 20..40 are 0.5 wide, zips 0.2: median 20 -> {20, 20}, {30, 40}. Right cannot be cut.
     table = pl.DataFrame({"age": [20, 20, 30, 40, 50, 60, 60], "zip": [25, 30, 25, 30, 10, 5, 10]})
     assert labels_of(table, 2) == [0, 0, 1, 1, 2, 2, 2]
-
-
-def test_auto_picks_by_size_and_says_why():
-    from shoal.cluster import choose
-
-    small, why_small = choose("auto", 100_000)
-    large, why_large = choose("auto", 100_001)
-    assert (small.name, large.name) == ("k-member", "mondrian")
-    assert "100,000" in why_small
-    assert "100,000" in why_large
-    assert choose("k-member", 10**9)[1] == ""

@@ -37,7 +37,8 @@ class Block(NamedTuple):
     range_high: np.ndarray  # int32 (R, c)
     node: np.ndarray  # int32 (T, c): the lowest nodes over small trees
     without: np.ndarray  # int64 (m): D of its class without the row
-    fresh: np.ndarray  # bool (c): `without` is right for the rows of the class
+    least: np.ndarray  # int64 (c): the least of these
+    fresh: np.ndarray  # bool (c): both are right
     touched: np.ndarray  # int64 (c): the classes saved in this step
     touched_in: np.ndarray  # int64 (c): the step in which a class was saved last
     saved_row: np.ndarray  # int64 (m): their rows, class by class
@@ -59,7 +60,7 @@ def empty_block(cell, n_rows, n_classes):
         np.full((n_classes, n_columns), DOWN), np.full((n_classes, n_columns), DOWN),
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
         np.zeros((n_columns - n_range, n_classes), np.int32),
-        np.zeros(n_rows, np.int64), np.zeros(n_classes, np.bool_),
+        np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_),
         np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64), np.zeros(5, np.int64),
@@ -178,7 +179,7 @@ def refresh(cell, block, c):
     """Compute what a class costs without each of its rows, where that is not known. Writes `block`."""
     if block.fresh[c]:
         return
-    block.fresh[c] = True
+    block.fresh[c], block.least[c] = True, block.cost[c]
     row = block.head[c]
     while row >= 0:
         cost = block.cost[c]
@@ -194,6 +195,7 @@ def refresh(cell, block, c):
                 if new_low < new_high:
                     cost += column_cost(cell, col, new_low, new_high)
         block.without[row] = cost
+        block.least[c] = min(block.least[c], cost)
         row = block.next[row]
 
 

@@ -155,6 +155,8 @@ def best_swap(cell, block, row, other, joined, least, work):
     ours = size * (block.without[row] - cost)
     refresh(cell, block, other)
     best, found = least, NONE
+    if ours + size2 * (joined + block.least[other] - 2 * cost2) >= best:
+        return best, found
     theirs = block.head[other]
     while theirs >= 0:
         shrinks = cost2 - block.without[theirs]

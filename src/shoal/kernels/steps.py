@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from shoal.kernels.block import NOBODY, move, put, recount, refresh, take, touch
+from shoal.kernels.block import NOBODY, link, move, put, recount, refresh, take, touch
 from shoal.kernels.cuts import ONE, TRIED, cut_greedily, cut_with_rollouts, sort_front
 from shoal.kernels.draws import below, share
 from shoal.kernels.goals import add, helps, mark_all_helpful, remove
@@ -247,7 +247,7 @@ def create(cell, block, state, work):
 
 
 @unmanaged
-def pool_rows(block, c, found, work):
+def pool_rows(cell, block, c, found, work):
     """Empty a class and those near to it; return how many rows they had. Writes `block`, `work`."""
     n = 0
     for at in range(-1, found):
@@ -258,14 +258,16 @@ def pool_rows(block, c, found, work):
             work.pool[n] = row
             n += 1
             row = block.next[row]
-        block.head[pooled], block.size[pooled], block.cost[pooled] = NOBODY, 0, 0
+        block.head[pooled], block.size[pooled] = NOBODY, 0
+        recount(cell, block, pooled)
     return n
 
 
 @unmanaged
 def label_parts(n_parts, work):
     """Number the parts of a pool, whose ends are not in order. Writes `work`."""
-    sort_front(work.ends, n_parts + 1)  # their number, in front, is at most the first end
+    work.ends[0] = 0
+    sort_front(work.ends, n_parts + 1)
     begin = 0
     for part in range(n_parts):
         for at in range(begin, work.ends[part + 1]):
@@ -298,7 +300,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
     """Pool a class with some near ones and part them anew."""
     found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ONE - ONE, work)
-    n = pool_rows(block, c, found, work)
+    n = pool_rows(cell, block, c, found, work)
     n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
     if n_parts == 0:
         return False
@@ -310,21 +312,10 @@ def recreate(cell, block, c, state, cuts, inner, cut_room, work):
         for at in range(n):
             row = work.pool[at]
             if work.labels[row] == part:
-                link_only(block, row, slot)
+                link(block, row, slot)
+                block.size[slot] += 1
         recount(cell, block, slot)
     return True
-
-
-@unmanaged
-def link_only(block, row, c):
-    """Put a row into a class whose extremes are found afterwards."""
-    block.home[row] = c
-    block.before[row] = NOBODY
-    block.next[row] = block.head[c]
-    if block.head[c] >= 0:
-        block.before[block.head[c]] = row
-    block.head[c] = row
-    block.size[c] += 1
 
 
 @unmanaged

@@ -188,8 +188,6 @@ def _method_faults(method: Method) -> list[Fault]:
         hint = did_you_mean(method.name, METHODS) or f"methods: {', '.join(METHODS)}"
         return [Fault("recipe.invalid", "The recipe names a method that shoal does not know.", hint)]
     schema = METHODS[method.name]
-    if schema is None:
-        return [_not_yet(f"the method `{method.name}`")]
     try:
         schema.model_validate(method.options)
     except ValidationError as error:

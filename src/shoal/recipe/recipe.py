@@ -141,9 +141,7 @@ class Recipe(Sections):
     @property
     def options(self) -> Options:
         """The method's options, checked and with their defaults."""
-        schema = METHODS[self.method.name]
-        assert schema is not None  # from_dict has refused such a method
-        return schema.model_validate(self.method.options)
+        return METHODS[self.method.name].model_validate(self.method.options)
 
     @property
     def label(self) -> str | None:

@@ -107,7 +107,7 @@ def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongA
 def _scale(cell: Any) -> npt.NDArray[np.float64]:
     """Return by what codes are multiplied so that every column is as wide as it costs."""
     widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
-    ends = np.append(cell.over_at[1:], len(cell.over))
+    ends = np.append(cell.over_at, len(cell.over))[1:]
     trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
     scale: npt.NDArray[np.float64] = np.array([*cell.span, *trees], np.float64) / widest
     return scale

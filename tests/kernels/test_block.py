@@ -1,0 +1,279 @@
+"""The classes of a block: what is kept of them is right after every step, and steps can be taken back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels import block as kernel
+from shoal.kernels import block_search, cuts, passes, steps
+from shoal.recipe import Recipe
+from tests.kernels.test_space import Rows, good_classes, labels_of, plain_rows, rows_with_goals
+from tests.reference.kmember import NumericColumn
+from tests.strategies import Case
+
+SHED, CREATE, RECREATE, DISSOLVE = KINDS = ["shed", "create", "recreate", "dissolve"]
+STEPS = 12
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A block of all rows of a table, with all that the kernels need to search it."""
+
+    rows: Rows
+    classes: list
+    spare: int = 0  # classes without rows
+    seed: int = 0
+
+    @cached_property
+    def block(self):
+        block = kernel.empty_block(self.rows.cell, self.rows.n, self.room)
+        labels = labels_of(self.classes, self.rows.n)
+        kernel.set_block(self.rows.cell, block, labels, len(self.classes))
+        return block
+
+    @property
+    def room(self):
+        return len(self.classes) + self.spare
+
+    @cached_property
+    def near(self):
+        return passes.pass_work(self.rows.n, self.room, self.rows.d)
+
+    @cached_property
+    def state(self):
+        return np.array([self.seed], np.uint64)
+
+    @cached_property
+    def work(self):
+        return steps.step_work(self.rows.cell, self.rows.n)
+
+    @cached_property
+    def cutting(self):
+        """Room for cuts, as the steps take it."""
+        return cuts.no_cuts(), cuts.no_cuts(), cuts.cut_work(self.rows.cell, self.rows.n)
+
+    def step(self, kind):
+        """Make one step; tell whether it came to an end."""
+        cell, block, state = self.rows.cell, self.block, self.state
+        kernel.begin_step(block)
+        c = block_search.costlier(block, state)
+        if kind == SHED:
+            return steps.shed(cell, block, c, state, self.near, self.work)
+        if kind == CREATE:
+            return steps.create(cell, block, state, self.work)
+        if kind == RECREATE:
+            return steps.recreate(cell, block, c, state, *self.cutting, self.work)
+        return steps.dissolve(cell, block, c, self.near, self.work)
+
+    def settle(self, temperature=0.0):
+        block_search.settle(self.rows.cell, self.block, temperature, self.near)
+
+    def take_back(self):
+        kernel.take_back(self.rows.cell, self.block)
+
+    def lists(self):
+        """The rows of each class, as the list of the block has them."""
+        return [list(self.listed(c)) for c in range(self.room)]
+
+    def listed(self, c):
+        row, before = int(self.block.head[c]), -1
+        while row >= 0:
+            assert self.block.before[row] == before
+            yield row
+            before, row = row, int(self.block.next[row])
+
+    def sets(self):
+        return [set(rows) for rows in self.lists()]
+
+    def loss(self):
+        """The loss, computed anew from the raw values."""
+        return self.rows.loss([rows for rows in self.lists() if rows])
+
+    def are_good(self):
+        """Whether every class has k rows and is good, by what judges the release."""
+        classes = [rows for rows in self.lists() if rows]
+        if min(len(rows) for rows in classes) < self.rows.k:
+            return False
+        goals = self.rows.kept
+        return goals is None or bool(goals.goals.judge(labels_of(classes, self.rows.n)).good.all())
+
+
+def audit(searched):
+    """Everybody is in one class, and what is kept of the classes is what is there."""
+    block, lists = searched.block, searched.lists()
+    assert sorted(row for rows in lists for row in rows) == list(range(searched.rows.n)), "rows got lost"
+    for c, rows in enumerate(lists):
+        assert block.size[c] == len(rows)
+        assert all(block.home[row] == c for row in rows)
+        assert block.cost[c] == (searched.rows.cost(rows) if rows else 0)
+        if rows:
+            audit_extremes(searched, c, rows)
+            audit_nodes(searched, c)
+        if block.fresh[c] and len(rows) > 1:
+            others = [[other for other in rows if other != row] for row in rows]
+            assert [block.without[row] for row in rows] == [searched.rows.cost(rest) for rest in others]
+    assert kernel.total_loss(block) == searched.loss()
+    assert not any(array.any() for array in searched.rows.cell.tally), "the tally is not empty again"
+
+
+def audit_extremes(searched, c, rows):
+    """The two lowest and the two highest codes of each column."""
+    block, ordered = searched.block, np.sort(searched.rows.cell.codes[rows], axis=0)
+    assert block.low[c].tolist() == ordered[0].tolist()
+    assert block.high[c].tolist() == ordered[-1].tolist()
+    if len(rows) > 1:
+        assert block.low2[c].tolist() == ordered[1].tolist()
+        assert block.high2[c].tolist() == ordered[-2].tolist()
+    n_range = len(searched.rows.cell.span)
+    assert block.range_low[:, c].tolist() == ordered[0][:n_range].tolist()
+    assert block.range_high[:, c].tolist() == ordered[-1][:n_range].tolist()
+
+
+def audit_nodes(searched, c):
+    """The node kept for a small tree is the lowest one over the class: the last, parents come first."""
+    cell, block = searched.rows.cell, searched.block
+    for tree in np.flatnonzero(cell.is_small):
+        nodes = slice(cell.node_at[tree], cell.node_at[tree] + cell.n_nodes[tree])
+        col = len(cell.span) + tree
+        covers = cell.first_leaf[nodes] <= block.low[c, col]
+        covers &= cell.last_leaf[nodes] >= block.high[c, col]
+        assert block.node[tree, c] == np.flatnonzero(covers)[-1]
+
+
+@st.composite
+def searches(draw, rows):
+    """A block with good classes, and with room for few more, so that room is used again."""
+    found = draw(rows)
+    assume(found.is_exact)
+    classes = draw(good_classes(found))
+    return Searched(found, classes, draw(st.integers(0, 3)), draw(st.integers(0, 2**64 - 1)))
+
+
+def check_steps(searched, kinds, accepts):
+    """Make steps one after the other; some stand."""
+    audit(searched)
+    for kind, accept in zip(kinds, accepts, strict=True):
+        before, loss = searched.sets(), searched.loss()
+        stands = searched.step(kind)
+        if stands:
+            audit(searched)
+            assert searched.are_good(), f"a {kind} came to an end with a class that is not good"
+            assert kernel.change(searched.block) == searched.loss() - loss
+            searched.settle()
+            audit(searched)
+            assert kernel.change(searched.block) == searched.loss() - loss
+            stands = accept and block_search.all_good(searched.rows.cell, searched.block)
+            assert not accept or stands == searched.are_good()
+        if stands:
+            kernel.end_step(searched.block)
+        else:
+            searched.take_back()
+            assert searched.sets() == before, "a step was not taken back"
+        audit(searched)
+        assert searched.are_good()
+
+
+some_kinds = st.lists(st.sampled_from(KINDS), min_size=STEPS, max_size=STEPS)
+some_accepted = st.lists(st.integers(0, 2).map(bool), min_size=STEPS, max_size=STEPS)
+
+
+@settings(max_examples=80)
+@given(searches(plain_rows(max_rows=30, max_k=4)), some_kinds, some_accepted)
+def test_everything_is_right_after_every_step(searched, kinds, accepts):
+    check_steps(searched, kinds, accepts)
+
+
+@settings(max_examples=80)
+@given(searches(rows_with_goals(max_k=3)), some_kinds, some_accepted)
+def test_everything_is_right_after_every_step_under_goals(searched, kinds, accepts):
+    check_steps(searched, kinds, accepts)
+
+
+@settings(max_examples=40)
+@given(searches(plain_rows(max_rows=30, max_k=4)), st.data())
+def test_everything_is_right_after_any_moves(searched, data):
+    """Rows taken out and put elsewhere one by one, down to empty classes and up again."""
+    cell, block = searched.rows.cell, searched.block
+    for _ in range(20):
+        row = data.draw(st.integers(0, searched.rows.n - 1))
+        c = data.draw(st.integers(0, searched.room - 1))
+        kernel.refresh(cell, block, block.home[row])
+        kernel.move(cell, block, row, c)
+        kernel.refresh(cell, block, c)
+        audit(searched)
+
+
+def numbers(values, k, sizes, seed=0, spare=2):
+    """A block of one numeric column, whose classes have these sizes in the order of the values."""
+    recipe = Recipe.from_dict({"columns": {"q": {"role": "quasi"}}, "privacy": {"k": k}})
+    rows = Rows(Case(pl.DataFrame({"q": values}), recipe, [NumericColumn(values)]), 256)
+    classes = np.split(np.arange(len(values)), np.cumsum(sizes)[:-1])
+    return Searched(rows, [members.tolist() for members in classes], spare, seed)
+
+
+def check_fails_and_is_taken_back(searched, kind):
+    before = searched.lists()
+    assert not searched.step(kind)
+    named = set(searched.block.touched[: searched.block.state[kernel.N_TOUCHED]].tolist())
+    changed = {c for c, rows in enumerate(searched.lists()) if set(rows) != set(before[c])}
+    assert changed, "the step failed before it did anything"
+    assert changed <= named, "a class was changed and not saved"
+    searched.take_back()
+    assert searched.sets() == [set(rows) for rows in before]
+    audit(searched)
+
+
+def test_a_refill_that_runs_out_of_surplus_can_be_taken_back():
+    # k = 3, sizes 4 and 3: a class around one of the four finds nobody else who could be spared.
+    for seed in range(5):
+        searched = numbers([0, 1, 2, 3, 10, 11, 12], 3, [4, 3], seed)
+        if searched.step(CREATE) or searched.block.state[kernel.N_TOUCHED]:
+            searched.take_back()
+            check_fails_and_is_taken_back(searched, CREATE)
+
+
+def test_a_refill_that_runs_out_half_way_can_be_taken_back():
+    # k = 4, sizes 6 and 4: the new class gets two rows, and needs four.
+    for seed in range(5):
+        searched = numbers([0, 1, 2, 3, 4, 5, 10, 11, 12, 13], 4, [6, 4], seed)
+        assert not searched.step(CREATE)
+        searched.take_back()
+        audit(searched)
+        assert searched.sets()[0] == set(range(6))
+
+
+def test_rows_that_nobody_takes_come_back():
+    # There is no other class, so that the rows of a dissolved or narrowed one are nowhere half way.
+    for kind in (SHED, DISSOLVE):
+        for seed in range(5):
+            check_fails_and_is_taken_back(numbers([0, 1, 2, 3, 4, 5, 6, 7], 2, [8], seed), kind)
+
+
+def test_a_class_that_lost_all_rows_to_others_begins_anew():
+    # Two classes of fives become one when they are pooled. Whoever then opens the empty one is alone in it.
+    was_empty = False
+    for seed in range(20):
+        searched = numbers([5, 5, 5, 5, 9, 9, 9], 2, [2, 2, 3], seed, spare=0)
+        if searched.step(RECREATE) and [] in searched.lists():
+            kernel.end_step(searched.block)
+            kernel.move(searched.rows.cell, searched.block, 6, searched.lists().index([]))
+            audit(searched)
+            was_empty = True
+    assert was_empty
+
+
+def test_a_pool_is_parted_as_it_was_cut_when_it_has_more_parts_than_rows_in_one():
+    # k = 2, three pairs of equal values, in three classes of unequal ones. Cuts find the pairs, and growth.
+    was_pooled = False
+    for seed in range(20):
+        rows = numbers([0, 0, 5, 5, 10, 10], 2, [6]).rows
+        searched = Searched(rows, [[0, 2], [1, 4], [3, 5]], spare=1, seed=seed)
+        assert searched.step(RECREATE)
+        if searched.block.state[kernel.N_TOUCHED] == 3:
+            assert searched.loss() == 0
+            was_pooled = True
+    assert was_pooled

@@ -1,0 +1,128 @@
+"""Cuts from above, greedy and with rollouts, against their slow twin."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels import cuts as kernel
+from shoal.recipe import Recipe
+from tests.kernels.test_space import Rows, plain_rows, rows_with_goals
+from tests.reference import local_search as twin
+from tests.reference.kmember import NumericColumn
+from tests.strategies import Case
+
+EXAMPLES = 80
+FAR = 1 << 62
+NO_NOISE = 0.0
+
+
+def room_for(rows):
+    """The rows in a list, where parts end, and room to work in."""
+    ends = np.zeros(rows.n // rows.k + 2, np.int64)
+    return np.arange(rows.n), ends, kernel.no_cuts(), kernel.cut_work(rows.cell, rows.n)
+
+
+def greedy(rows, noise=NO_NOISE, seed=0):
+    order, ends, cuts, work = room_for(rows)
+    state = np.array([seed], np.uint64)
+    work.stack[0] = 0, rows.n
+    loss = kernel.cut_greedily(rows.cell, order, 1, noise, state, FAR, ends, cuts, work.stack, work)
+    return parts_by_end(order, ends), loss
+
+
+def with_rollouts(rows, tried):
+    order, ends, cuts, work = room_for(rows)
+    loss = kernel.cut_with_rollouts(
+        rows.cell, order, 0, rows.n, tried, 3 * rows.k, ends, cuts, kernel.no_cuts(), work
+    )  # fmt: skip
+    return parts_by_end(order, ends), loss
+
+
+def parts_by_end(order, ends):
+    """The parts, each ascending. The first of `ends` is their number."""
+    parts = np.split(order, np.sort(ends[1 : ends[0] + 1]))
+    assert len(parts.pop()) == 0, "rows behind the last end"
+    return sorted(sorted(part.tolist()) for part in parts)
+
+
+def check_greedy(rows):
+    assume(rows.is_exact)
+    parts, loss = greedy(rows)
+    expected = twin.cut_greedily(rows.table, list(range(rows.n)), rows.k, rows.keeping)
+    assert parts == sorted(expected)
+    assert loss == rows.loss(expected)
+
+
+def check_rollouts(rows, tried):
+    assume(rows.is_exact)
+    parts, loss = with_rollouts(rows, tried)
+    expected = twin.cut_with_rollouts(rows.table, list(range(rows.n)), rows.k, tried, rows.keeping)
+    assert parts == sorted(expected)
+    assert loss == rows.loss(expected)
+
+
+@settings(max_examples=EXAMPLES)
+@given(plain_rows(max_rows=40))
+def test_greedy_cuts_give_the_classes_of_the_twin(rows):
+    check_greedy(rows)
+
+
+@settings(max_examples=EXAMPLES)
+@given(rows_with_goals())
+def test_greedy_cuts_under_goals_give_the_classes_of_the_twin(rows):
+    check_greedy(rows)
+
+
+@settings(max_examples=EXAMPLES)
+@given(plain_rows(max_rows=40, max_k=4), st.sampled_from([3, 8]))
+def test_rollouts_give_the_classes_of_the_twin(rows, tried):
+    check_rollouts(rows, tried)
+
+
+@settings(max_examples=EXAMPLES // 2)
+@given(rows_with_goals(max_k=3))
+def test_rollouts_under_goals_give_the_classes_of_the_twin(rows):
+    check_rollouts(rows, tried=8)
+
+
+@settings(max_examples=EXAMPLES // 2)
+@given(plain_rows(max_rows=40), st.sampled_from([0.5, 5.0]), st.integers(0, 99))
+def test_noise_chooses_other_cuts_but_keeps_classes_and_loss_right(rows, noise, seed):
+    parts, loss = greedy(rows, noise, seed)
+    assert sorted(row for part in parts for row in part) == list(range(rows.n))
+    assert min(len(part) for part in parts) >= rows.k
+    assert abs(loss - rows.loss(parts)) <= rows.n * rows.d
+
+
+def test_noise_does_choose_other_cuts():
+    rows = numbers(range(40), k=2)
+    assert len({str(greedy(rows, 5.0, seed)[0]) for seed in range(20)}) > 1
+
+
+def numbers(values, k):
+    """One numeric column."""
+    values = list(values)
+    recipe = Recipe.from_dict({"columns": {"q": {"role": "quasi"}}, "privacy": {"k": k}})
+    return Rows(Case(pl.DataFrame({"q": values}), recipe, [NumericColumn(values)]), 256)
+
+
+@pytest.mark.parametrize("n", [100, 1500, 3000], ids=["64 slots", "256 slots", "1024 slots"])
+def test_more_values_than_bins_give_whole_classes_and_a_true_loss(n):
+    random = np.random.Generator(np.random.PCG64(n))
+    rows = numbers(np.cumsum(random.integers(1, 50, n)).tolist(), k=7)
+    parts, loss = greedy(rows)
+    assert [row for part in parts for row in part] == list(range(n)), "parts are ranges of values"
+    assert min(len(part) for part in parts) >= 7
+    assert max(len(part) for part in parts) < 14 + n // 32, "a bin is not cut, but the cells get finer"
+    assert abs(loss - rows.loss(parts)) <= n
+
+
+def test_a_worked_table():
+    # In twelfths of the range, k = 2: whole 6 x 12 = 72. Cut behind 1: 2 x 1 + 4 x 10 = 42. Behind 2:
+    # 3 x 2 + 3 x 2 = 12. Behind 10: 4 x 10 + 2 x 1 = 42. So behind 2; parts of 3 rows cannot be cut again.
+    rows = numbers([0, 1, 2, 10, 11, 12], k=2)
+    parts, loss = greedy(rows)
+    assert parts == [[0, 1, 2], [3, 4, 5]]
+    assert loss == rows.fixed.unit * 12 // 12
