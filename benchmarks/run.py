@@ -1,57 +1,39 @@
 """Speed and loss of shoal, measured in one run and printed as ratios.
 
-    python benchmarks/run.py [methods] [million] [census]
+    python benchmarks/run.py [PART ...]
 
-Times are the best of several warm runs. Each part runs in a process of its own, so that peak memory
-is its own too. Adult and the yardstick come from `SHOAL_DATA` and `SHOAL_BENCH`, or from `../shared`
-beside the checkout.
+Parts: `methods`, `million`, `census`; those of local search, which keep their figures in
+`benchmarks/results` (`adult`, `shapes`, `census-million`, `census-ten-million`, `scaling`, `goals`,
+`anytime`); and `report`, which writes BENCHMARKS.md and its charts from these. All of them when none is
+named. `--rows 3000 --into FOLDER` tries them out on few rows and leaves the figures of the project alone.
+
+Each part runs in processes of its own, so that peak memory is its own too. Adult and the yardstick come
+from `SHOAL_DATA` and `SHOAL_BENCH`, or from `../shared` beside the checkout.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
+import argparse
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+import local_search
+from contenders import SLOW
+from page import told, write_page
+from processes import CONSOLE, SHARED, adult_folder, measured, show, yardstick_file
+from results import load
 
 from shoal.cluster import METHODS
 
-HERE = Path(__file__).parent
+__all__ = ["SHARED", "measured"]  # the papers' experiments use them too
 NAMES = [name for name, info in METHODS.items() if info.has_loss]
-SHARED = HERE.parents[1] / "shared"
-CONSOLE = Console()
-
-
-def measured(script: str, *arguments: object, **environment: str) -> dict[str, float]:
-    """Run one measurement in a process of its own; it prints a JSON object last."""
-    command = [sys.executable, str(HERE / script), *map(str, arguments)]
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    )
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print one table of results."""
-    table = Table(title=title, title_justify="left")
-    for at, column in enumerate(columns):
-        table.add_column(column, justify="left" if at == 0 else "right")
-    for row in rows:
-        table.add_row(*row)
-    CONSOLE.print(table)
 
 
 def methods() -> None:
     """Compare every method on adult8 at k = 10 with the plain single-threaded k-member loop."""
-    recipe = Path(os.environ.get("SHOAL_DATA", SHARED / "data")) / "adult" / "adult8.toml"
-    yardstick = Path(os.environ.get("SHOAL_BENCH", SHARED / "bench")) / "plain_kmember.py"
+    recipe, yardstick = adult_folder() / "adult8.toml", yardstick_file()
     with tempfile.TemporaryDirectory() as cache:
         compiled = {name: measured("method.py", recipe, name, XDG_CACHE_HOME=cache) for name in NAMES}
     # Turn and turn about: a noisy neighbour then hurts all of them.
@@ -89,8 +71,49 @@ def census() -> None:
     show(title, ["rows", "seconds, warm", "GCP, %"], rows)
 
 
-PARTS = {"methods": methods, "million": million, "census": census}
+def searched(name: str, settings: local_search.Settings) -> None:
+    """Measure one part of the benchmarks of local search, and print what is written about it."""
+    local_search.PARTS[name](settings)
+    data = load(settings.root, name)
+    assert data is not None
+    CONSOLE.rule(name)
+    print(told(name, data))
+
+
+def report(settings: local_search.Settings) -> None:
+    """Write BENCHMARKS.md and its charts from the figures that are kept."""
+    print(f"written: {write_page(settings.root)}")
+
+
+def main() -> None:
+    common = {"methods": methods, "million": million, "census": census}
+    names = [*common, *local_search.PARTS, "report"]
+    parser = argparse.ArgumentParser(description="Speed and loss of shoal, in one run.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"all by default: {', '.join(names)}")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[1, 2, 3], help="of which the median is taken"
+    )
+    parser.add_argument("--also", nargs="+", default=[], choices=SLOW, help="slow methods to compare with")
+    parser.add_argument("--rows", type=int, help="at most so many rows, to try things out; needs --into")
+    parser.add_argument(
+        "--into", type=Path, help="where figures, page and charts go, if not into the project"
+    )
+    given = parser.parse_args()
+    if given.rows is not None and given.into is None:
+        parser.error("--rows needs --into: figures of few rows are not to be kept in the project")
+    if unknown := [part for part in given.parts if part not in names]:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(names)}")
+    settings = local_search.Settings(
+        root=given.into or local_search.Settings.root,
+        most_rows=given.rows,
+        seeds=tuple(given.seeds),
+        also=tuple(given.also),
+    )
+    own = {name: partial(searched, name, settings) for name in local_search.PARTS}
+    parts = {**common, **own, "report": partial(report, settings)}
+    for part in given.parts or names:
+        parts[part]()
+
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        PARTS[part]()
+    main()

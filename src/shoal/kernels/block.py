@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.space import box_cost, column_cost
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 NOBODY = np.int64(-1)
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
@@ -67,7 +67,7 @@ def empty_block(cell, n_rows, n_classes):
     )  # fmt: skip
 
 
-@unmanaged
+@inner
 def link(block, row, c):
     """Put a row at the head of a class's list."""
     block.home[row] = c
@@ -78,7 +78,7 @@ def link(block, row, c):
     block.head[c] = row
 
 
-@unmanaged
+@inner
 def unlink(block, row):
     """Take a row out of its class's list."""
     c, behind, before = block.home[row], block.next[row], block.before[row]
@@ -90,7 +90,7 @@ def unlink(block, row):
         block.before[behind] = before
 
 
-@unmanaged
+@inner
 def note_extremes(cell, block, c, row):
     """Bring the extremes of a class up to date with one more row."""
     for col in range(cell.codes.shape[1]):
@@ -109,7 +109,7 @@ def note_extremes(cell, block, c, row):
                 block.high2[c, col] = code
 
 
-@unmanaged
+@inner
 def show(cell, block, c):
     """Bring what a class costs, and its extremes column by column, up to date. Writes `block`."""
     block.fresh[c] = False
@@ -128,7 +128,7 @@ def show(cell, block, c):
             block.node[tree, c] = cell.node_of[cell.over_at[tree] + low * cell.n_leaves[tree] + high]
 
 
-@unmanaged
+@inner
 def recount(cell, block, c):
     """Find the extremes of a class anew. Writes `block`."""
     for col in range(cell.codes.shape[1]):
@@ -212,7 +212,7 @@ def end_step(block):
     block.state[SAVES] = 0
 
 
-@unmanaged
+@inner
 def touch(block, c):
     """Save a class before its first change in a step. Writes `block`."""
     if block.state[SAVES] == 0 or block.touched_in[c] == block.state[TURN]:

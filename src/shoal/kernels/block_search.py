@@ -22,7 +22,7 @@ from shoal.kernels.draws import below, share
 from shoal.kernels.passes import PassWork, pass_over_all, pass_over_touched, pass_work
 from shoal.kernels.space import local_cell
 from shoal.kernels.steps import StepWork, create, dissolve, is_good_class, recreate, shed, step_work
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 # Shares of the steps, each on top of those before: what is left over dissolves.
 SHED, CREATE, RECREATE = 0.63, 0.72, 0.97
@@ -52,7 +52,7 @@ def costlier(block, state):
     return best
 
 
-@unmanaged
+@inner
 def make_step(cell, block, rooms, state):
     """Make a random step with a class that loses much; tell whether it came to an end."""
     c, kind = costlier(block, state), share(state)

@@ -15,7 +15,7 @@ from numba import njit
 from shoal.kernels.draws import share
 from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.space import box_cost, copy_box, set_box, unite, widen_box
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 BINS = 32  # buckets of a numeric column
 SLOTS = 1024  # equal parts of a range, from which the buckets are made
@@ -91,7 +91,7 @@ def cut_work(cell, n_rows):
     )  # fmt: skip
 
 
-@unmanaged
+@inner
 def sort_front(values, n):
     """Sort the first n values, by Shell's method. Writes `values`."""
     gap = n // 2
@@ -105,7 +105,7 @@ def sort_front(values, n):
         gap //= 2
 
 
-@unmanaged
+@inner
 def group_box(cell, rows, begin, end, work):
     """Make the third side the box of the whole group. Writes `work`."""
     set_box(cell, work.side_low, work.side_high, WHOLE, rows[begin])
@@ -113,7 +113,7 @@ def group_box(cell, rows, begin, end, work):
         widen_box(cell, work.side_low, work.side_high, WHOLE, rows[at])
 
 
-@unmanaged
+@inner
 def slot_buckets(cell, rows, begin, end, col, work):
     """Put the rows into buckets of about equal size by a numeric column; return how many there are."""
     n = end - begin
@@ -144,7 +144,7 @@ def slot_buckets(cell, rows, begin, end, col, work):
     return bucket + 1
 
 
-@unmanaged
+@inner
 def leaf_buckets(cell, rows, begin, end, col, work):
     """Put the rows into buckets by their leaves, in the order of these; return how many there are."""
     low, high = work.side_low[WHOLE, col], work.side_high[WHOLE, col]
@@ -171,7 +171,7 @@ def leaf_buckets(cell, rows, begin, end, col, work):
     return found
 
 
-@unmanaged
+@inner
 def fill_buckets(cell, rows, begin, end, col, n_buckets, work):
     """Box the rows of each bucket, and the buckets before and behind each place. Writes `work`."""
     for bucket in range(n_buckets + 1):
@@ -197,7 +197,7 @@ def fill_buckets(cell, rows, begin, end, col, n_buckets, work):
         unite(work.last_low, work.last_high, place, work.low, work.high, place)
 
 
-@unmanaged
+@inner
 def keep_cut(cuts, most, gain, col, low, high):
     """Keep a cut if it is among the best so far. Writes `cuts`."""
     found = cuts.found[0]
@@ -212,13 +212,13 @@ def keep_cut(cuts, most, gain, col, low, high):
     cuts.found[0] = min(found + 1, most)
 
 
-@unmanaged
+@inner
 def blurred(gain, noise, state):
     """Return a gain made up to so much larger at random, so that other cuts win too."""
     return gain if noise == 0.0 else np.int64(gain * (1.0 + noise * share(state)))
 
 
-@unmanaged
+@inner
 def cuts_at_values(cell, col, n, whole, n_buckets, cuts, most, noise, state, work):
     """Consider the cuts between the buckets of a numeric column. Writes `cuts`."""
     for place in range(1, n_buckets):
@@ -231,7 +231,7 @@ def cuts_at_values(cell, col, n, whole, n_buckets, cuts, most, noise, state, wor
         keep_cut(cuts, most, gain, col, work.side_low[WHOLE, col], work.key[place - 1])
 
 
-@unmanaged
+@inner
 def cuts_at_nodes(cell, col, n, whole, n_buckets, cuts, most, noise, state, work):
     """Consider to part each node's rows from the others. Writes `cuts`, `work`."""
     tree = col - cell.span.shape[0]
@@ -262,7 +262,7 @@ def cuts_at_nodes(cell, col, n, whole, n_buckets, cuts, most, noise, state, work
             node = cell.parent[nodes + node]
 
 
-@unmanaged
+@inner
 def rest(begin, end, n_buckets, work):
     """Make the second side the box of the buckets before `begin` and from `end` on. Writes `work`."""
     if begin == 0:
@@ -273,7 +273,7 @@ def rest(begin, end, n_buckets, work):
         unite(work.side_low, work.side_high, OUTSIDE, work.last_low, work.last_high, end)
 
 
-@unmanaged
+@inner
 def find_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     """Find the best cuts of a group; return what the group costs uncut. Writes `cuts`, `work`."""
     cuts.found[0] = 0
@@ -298,7 +298,7 @@ def find_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     return whole
 
 
-@unmanaged
+@inner
 def part(codes, rows, begin, end, col, low, high):
     """Bring the rows of a cut's first side to the front; return where the second begins. Writes `rows`."""
     left, right = begin, end - 1
@@ -311,7 +311,7 @@ def part(codes, rows, begin, end, col, low, high):
     return left
 
 
-@unmanaged
+@inner
 def is_good_group(cell, rows, begin, end):
     """Tell whether the rows would make a good class."""
     for at in range(begin, end):
@@ -322,7 +322,7 @@ def is_good_group(cell, rows, begin, end):
     return good
 
 
-@unmanaged
+@inner
 def keep_allowed(cell, rows, begin, end, cuts):
     """Strike out the cuts of which a side would not be a good class. Writes `cuts`, `rows`."""
     kept = 0
@@ -337,7 +337,7 @@ def keep_allowed(cell, rows, begin, end, cuts):
     cuts.found[0] = kept
 
 
-@unmanaged
+@inner
 def allowed_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     """Find the best cuts that leave two good classes; return what the group costs uncut."""
     most = ASKED if cell.goals.active else most
@@ -372,7 +372,7 @@ def cut_greedily(cell, rows, waiting, noise, state, limit, ends, cuts, stack, wo
     return loss
 
 
-@unmanaged
+@inner
 def best_by_rollout(cell, rows, begin, end, cuts, inner, work):
     """Return the cut whose sides, cut greedily, lose least; the first one of equals."""
     least, best, stack = FAR, 0, work.second_stack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -21,13 +21,13 @@ def draw(state):
     return bits ^ (bits >> np.uint64(31))
 
 
-@unmanaged
+@inner
 def share(state):
     """Return a number from 0 to below 1."""
     return np.float64(draw(state) >> np.uint64(11)) * 2.0**-53
 
 
-@unmanaged
+@inner
 def below(state, limit):
     """Return a whole number from 0 to below `limit`."""
     return np.int64(share(state) * limit)

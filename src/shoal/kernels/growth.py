@@ -6,14 +6,14 @@ import numpy as np
 
 from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove
 from shoal.kernels.space import box_cost, copy_box, joined_cost, set_box, widen_box
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 FAR = np.int64(1) << 62
 GROWING = np.int64(0)  # the box of the class that grows; those that are grown follow
 NONE = np.int64(-1)
 
 
-@unmanaged
+@inner
 def cheapest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box least, the first one of equals."""
     least, best = FAR, begin
@@ -24,7 +24,7 @@ def cheapest_row(cell, rows, begin, end, low, high):
     return best
 
 
-@unmanaged
+@inner
 def furthest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box most, the first one of equals."""
     most, best = np.int64(-1), begin
@@ -35,7 +35,7 @@ def furthest_row(cell, rows, begin, end, low, high):
     return best
 
 
-@unmanaged
+@inner
 def cheapest_helping(cell, rows, begin, end, low, high, helpful):
     """Return the place of the cheapest row that brings the class counted nearer to its goals, -1 for none."""
     least, best = FAR, NONE
@@ -46,7 +46,7 @@ def cheapest_helping(cell, rows, begin, end, low, high, helpful):
     return best
 
 
-@unmanaged
+@inner
 def add_row(cell, rows, at, best, low, high):
     """Make a row the next of the class that grows. Writes `rows`, the box and the tally."""
     rows[at], rows[best] = rows[best], rows[at]
@@ -55,7 +55,7 @@ def add_row(cell, rows, at, best, low, high):
         add(cell.goals, cell.tally, cell.ids[rows[at]])
 
 
-@unmanaged
+@inner
 def grow_class(cell, rows, begin, end, low, high, helpful):
     """Grow a class from the row at `begin`: to k rows, then by rows that help to meet the goals.
 
@@ -115,7 +115,7 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
     return n_classes, loss
 
 
-@unmanaged
+@inner
 def stays_good(cell, rows, begin, place, number, labels):
     """Tell whether a class of the rows from `begin` on stays good when the row at `place` joins it."""
     if not cell.goals.active:
@@ -132,7 +132,7 @@ def stays_good(cell, rows, begin, place, number, labels):
     return good
 
 
-@unmanaged
+@inner
 def join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
     """Let a row join the class whose loss grows least, of those that stay good; tell whether there is one."""
     row = rows[place]

@@ -10,7 +10,7 @@ from numba import njit
 from shoal.kernels.block import N_TOUCHED, move, put, refresh, take, touch
 from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.space import joined_cost, tree_cost
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 NEAR = np.int64(16)  # classes with whose rows a row may change places, those where it costs least
 FAR = np.int64(1) << 62
@@ -39,7 +39,7 @@ def pass_work(n_rows, n_classes, n_columns):
     )  # fmt: skip
 
 
-@unmanaged
+@inner
 def join_all(cell, block, row, work):
     """Compute what each class would cost with the row, column by column. Writes `work.cost`."""
     n_classes, n_range = block.size.shape[0], cell.span.shape[0]
@@ -63,7 +63,7 @@ def join_all(cell, block, row, work):
                 work.cost[c] += tree_cost(cell, tree, min(low, code), max(high, code))
 
 
-@unmanaged
+@inner
 def find_near(cell, block, row, most, work):
     """Find the classes, its own apart, whose loss grows least when the row joins; return how many.
 
@@ -90,7 +90,7 @@ def find_near(cell, block, row, most, work):
     return found
 
 
-@unmanaged
+@inner
 def set_without(cell, block, c, row, work, at):
     """Make a box that of a class without one of its rows. Writes `work`."""
     for col in range(cell.codes.shape[1]):
@@ -100,7 +100,7 @@ def set_without(cell, block, c, row, work, at):
         work.high[at, col] = block.high2[c, col] if code == high else high
 
 
-@unmanaged
+@inner
 def stays_good(cell, block, c, leaves, joins):
     """Tell whether a class meets the goals after one row has left and another joined, -1 for none."""
     if not cell.goals.active:
@@ -124,7 +124,7 @@ def stays_good(cell, block, c, leaves, joins):
     return good
 
 
-@unmanaged
+@inner
 def try_moves(cell, block, row, found, work):
     """Move a row to the first class where that loses less; return what is saved, 0 for nothing."""
     c = block.home[row]
@@ -141,7 +141,7 @@ def try_moves(cell, block, row, found, work):
     return np.int64(0)
 
 
-@unmanaged
+@inner
 def best_swap(cell, block, row, other, joined, least, work):
     """Find the row of another class with which to change places, if that changes the loss by less.
 
@@ -178,7 +178,7 @@ def best_swap(cell, block, row, other, joined, least, work):
     return best, found
 
 
-@unmanaged
+@inner
 def try_swaps(cell, block, row, found, work):
     """Let a row change places with the row with which that saves most; return what is saved."""
     c = block.home[row]
@@ -200,7 +200,7 @@ def try_swaps(cell, block, row, found, work):
     return -best
 
 
-@unmanaged
+@inner
 def improve_row(cell, block, row, work):
     """Move or swap a row where that loses less; return what is saved. Writes `block`, `work`."""
     c = block.home[row]
@@ -220,7 +220,7 @@ def improve_row(cell, block, row, work):
     return saved
 
 
-@unmanaged
+@inner
 def improve_class(cell, block, c, work):
     """Improve each row of a class; return what is saved. Writes `block`, `work`."""
     n, row, saved = 0, block.head[c], np.int64(0)
@@ -244,7 +244,7 @@ def pass_over_all(cell, block, work):
     return saved
 
 
-@unmanaged
+@inner
 def pass_over_touched(cell, block, since, work):
     """Improve every row of the classes that a step has changed after change `since`; return what is saved."""
     saved = np.int64(0)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.goals import Goals, Tally
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 
 class Cell(NamedTuple):
@@ -71,7 +71,7 @@ def tree_cost(cell, tree, low, high):
     return max(cell.over[begin + low], cell.over[begin + high - (1 << log)])
 
 
-@unmanaged
+@inner
 def column_cost(cell, col, low, high):
     """Return what a set costs in one column."""
     n_range = cell.span.shape[0]

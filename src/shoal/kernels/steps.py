@@ -17,7 +17,7 @@ from shoal.kernels.goals import add, helps, mark_all_helpful, remove
 from shoal.kernels.growth import grow_classes
 from shoal.kernels.passes import NEAR, NONE, find_near, stays_good
 from shoal.kernels.space import joined_cost, union_cost
-from shoal.kernels.unmanaged import unmanaged
+from shoal.kernels.unmanaged import inner, unmanaged
 
 LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
 MOST_POOLED = 3  # classes with which one is pooled
@@ -52,7 +52,7 @@ def step_work(cell, n_rows):
     )  # fmt: skip
 
 
-@unmanaged
+@inner
 def find_close(cell, block, c, most, above, work):
     """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
 
@@ -76,13 +76,13 @@ def find_close(cell, block, c, most, above, work):
     return found
 
 
-@unmanaged
+@inner
 def is_good_class(cell, block, c):
     """Tell whether a class has k rows and meets the goals."""
     return block.size[c] >= cell.k and stays_good(cell, block, c, NONE, NONE)
 
 
-@unmanaged
+@inner
 def give_away(cell, block, row, near):
     """Give a row that is nowhere to the class where it costs least; tell whether there is one."""
     found = find_near(cell, block, row, NEAR if cell.goals.active else ONE, near)
@@ -93,7 +93,7 @@ def give_away(cell, block, row, near):
     return False
 
 
-@unmanaged
+@inner
 def note_helpful(cell, block, c, work):
     """Count a class's rows, and mark the values of which it needs more. Writes the tally, `work`."""
     row = block.head[c]
@@ -103,7 +103,7 @@ def note_helpful(cell, block, c, work):
     mark_all_helpful(cell.goals, cell.tally, work.helpful)
 
 
-@unmanaged
+@inner
 def forget(cell, block, c):
     """Take a class's rows out of the tally again."""
     row = block.head[c]
@@ -112,7 +112,7 @@ def forget(cell, block, c):
         row = block.next[row]
 
 
-@unmanaged
+@inner
 def cheapest_loan(cell, block, c, found, work):
     """Return the row of a near class that can spare it which it costs least to borrow, -1 for none."""
     needs_help = cell.goals.active and block.size[c] >= cell.k
@@ -139,7 +139,7 @@ def cheapest_loan(cell, block, c, found, work):
     return best
 
 
-@unmanaged
+@inner
 def refill(cell, block, c, work):
     """Borrow rows for a class until it is good; tell whether there were enough."""
     found = find_close(cell, block, c, LENDERS, cell.k, work)
@@ -153,7 +153,7 @@ def refill(cell, block, c, work):
     return False
 
 
-@unmanaged
+@inner
 def wide_column(block, c, state):
     """Return a random column in which the rows of a class differ, -1 for none."""
     chosen, seen = -1, 0
@@ -165,7 +165,7 @@ def wide_column(block, c, state):
     return chosen
 
 
-@unmanaged
+@inner
 def random_row(block, c, state):
     """Return a random row of a class."""
     row = block.head[c]
@@ -174,7 +174,7 @@ def random_row(block, c, state):
     return row
 
 
-@unmanaged
+@inner
 def kept_range(cell, block, c, col, state):
     """Choose which codes of a class stay: on one side of a value, or under one ancestor."""
     code = cell.codes[random_row(block, c, state), col]
@@ -221,7 +221,7 @@ def shed(cell, block, c, state, near, work):
     return refill(cell, block, c, work)
 
 
-@unmanaged
+@inner
 def free_class(block):
     """Return the number of a class without rows, -1 for none."""
     for c in range(block.size.shape[0] - 1, -1, -1):
@@ -246,7 +246,7 @@ def create(cell, block, state, work):
     return False
 
 
-@unmanaged
+@inner
 def pool_rows(cell, block, c, found, work):
     """Empty a class and those near to it; return how many rows they had. Writes `block`, `work`."""
     n = 0
@@ -263,7 +263,7 @@ def pool_rows(cell, block, c, found, work):
     return n
 
 
-@unmanaged
+@inner
 def label_parts(n_parts, work):
     """Number the parts of a pool, whose ends are not in order. Writes `work`."""
     work.ends[0] = 0
@@ -275,7 +275,7 @@ def label_parts(n_parts, work):
         begin = work.ends[part + 1]
 
 
-@unmanaged
+@inner
 def rebuild(cell, n, state, cuts, inner, cut_room, work):
     """Part a pool anew by noisy cuts, by rollouts or by growth; return the number of parts."""
     way = share(state)

@@ -13,5 +13,7 @@ from numba import njit
 
 _untyped: Any = njit  # its stubs do not know `_nrt`
 unmanaged = _untyped(cache=True, nogil=True, _nrt=False)
+# Without a way in from Python, which takes as long to compile as a short function itself.
+inner = _untyped(cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 # A function takes this over from the one that called it first, unless it says otherwise.
 managed = _untyped(cache=True, nogil=True, _nrt=True)

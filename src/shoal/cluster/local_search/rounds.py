@@ -57,7 +57,7 @@ def _round(
     seeds = random.integers(0, 1 << 64, len(blocks), np.uint64)
     temperature = schedule.temperature(now.loss / n_rows)
     tasks = [
-        partial(_search_block, cell, now, block, schedule.effort.steps, temperature, seed)
+        partial(_search_block, cell, now, block, schedule.steps(cell.k), temperature, seed)
         for block, seed in zip(blocks, seeds, strict=True)
     ]
     found: dict[int, Found] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shoal.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
-_BLOCK_CLASSES = 130  # at least, for large k
+_BLOCK_CLASSES = 60  # at least, for large k
 _WARMTH = 0.5  # the first temperature, in what a row costs on average
 
 
@@ -18,13 +18,13 @@ class Effort:
 
     tried: int  # cuts of a group that are rolled out
     rounds: int
-    steps: float  # for each class and round
+    steps: float  # for each class and round, where k is small
 
 
 EFFORTS = {
-    "quick": Effort(tried=4, rounds=4, steps=0.5),
-    "normal": Effort(tried=8, rounds=10, steps=2.0),
-    "high": Effort(tried=8, rounds=30, steps=6.0),
+    "quick": Effort(tried=4, rounds=4, steps=0.35),
+    "normal": Effort(tried=8, rounds=20, steps=1.0),
+    "high": Effort(tried=8, rounds=60, steps=4.0),
 }
 
 
@@ -73,6 +73,10 @@ class Schedule:
         """Return the temperature of the next round; the last one is cold."""
         last = 1.0 if self._seconds is not None else (self.effort.rounds - 1) / self.effort.rounds
         return _WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last) if last > 0 else 0.0
+
+    def steps(self, k: int) -> float:
+        """Return how many steps are tried for each class: large classes can be changed in more ways."""
+        return self.effort.steps * min(2.0, max(1.0, (k / 6) ** 0.5))
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""

@@ -1,0 +1,207 @@
+"""Charts of the benchmarks of local search, drawn from the figures that were kept, as SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+from contenders import NORMAL, OURS, SWAPS
+from results import Figures
+
+QUICK, _, HIGH = OURS
+ARX = "ARX, best setting"
+BOUND = "lower bound"
+WITHIN = "local-search, seconds given"
+# Mid-tones that can be read on white and on black; the same contender has the same one in every chart.
+COLOURS = {
+    NORMAL: "#23808f",
+    QUICK: "#5aa9b5",
+    HIGH: "#0f5563",
+    WITHIN: "#23808f",
+    "k-member": "#c2571a",
+    SWAPS: "#a8324a",
+    "mondrian": "#6f5fd0",
+    "kaca": "#84871c",
+    "cb": "#b0579e",
+    "systematic": "#4f86c6",
+    "oka": "#8a6a4f",
+    "c-means": "#5b8c5a",
+    "threshold": "#b88a1e",
+    "incognito": "#6b7280",
+    ARX: "#6b7280",
+    BOUND: "#9a9a9a",
+}
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+)
+DRAWN = (QUICK, NORMAL, HIGH, SWAPS, "k-member", "mondrian", "kaca")  # in charts of all k; tables have all
+GOAL_NAMES = {"distinct": "distinct l = 5", "entropy": "entropy l = 4", "closeness": "t-closeness t = 0.2"}
+ARX_BEST = {5: 12_872, 10: 19_476, 25: 29_424, 50: 38_515, 100: 49_633}
+
+Lines = list[dict[str, Any]]
+
+
+def lines(
+    found: Lines, x: str, y: str, ticks: list[Any], *, x_scale: str = "log", y_scale: str = "linear"
+) -> Any:
+    """Draw one line for each contender; `x` and `y` are also the titles of the axes."""
+    frame = pl.DataFrame({"name": [line["name"] for line in found], x: [line["x"] for line in found],
+                          y: [float(line["y"]) for line in found]})  # fmt: skip
+    names = [name for name in COLOURS if name in set(frame["name"])]
+    x_axis = alt.Axis(values=ticks, format="~s" if min(ticks) >= 1000 else "~g")
+    y_axis = alt.Axis(format="~s" if min(frame[y]) >= 1000 else "~g", tickCount=6)
+    return (
+        alt.Chart(frame)
+        .mark_line(point=alt.OverlayMarkDef(size=50))
+        .encode(
+            x=alt.X(f"{x}:Q", scale=alt.Scale(type=x_scale, nice=False, padding=12), axis=x_axis),
+            y=alt.Y(f"{y}:Q", scale=_heights(y_scale), axis=y_axis),
+            color=alt.Color("name:N", title=None, scale=_colours(names)),
+            shape=alt.Shape("name:N", title=None, scale=_shapes(names)),
+        )
+        .properties(width=270, height=210)
+    )
+
+
+def _heights(kind: str) -> alt.Scale:
+    """Leave some room above and below, but none below 0."""
+    if kind == "log":
+        return alt.Scale(type="log", nice=False, padding=8)
+    return alt.Scale(zero=False, nice=True)
+
+
+def _colours(names: list[str]) -> alt.Scale:
+    return alt.Scale(domain=names, range=[COLOURS[name] for name in names])
+
+
+def _shapes(names: list[str]) -> alt.Scale:
+    return alt.Scale(domain=names, range=[SHAPES[at % len(SHAPES)] for at in range(len(names))])
+
+
+def _save(chart: Any, root: Path, file: str) -> None:
+    folder = root / "docs" / "benchmarks"
+    folder.mkdir(parents=True, exist_ok=True)
+    chart.configure(background="white").configure_axis(gridColor="#e6e6e6").save(folder / file)
+
+
+def _beside_normal(figures: Figures, ks: list[int], **where: Any) -> Lines:
+    """Return the loss of each contender over that of local search at normal effort."""
+    found = []
+    for name in DRAWN:
+        for k in ks:
+            own, other = (figures.median("il", one, k=k, **where) for one in (NORMAL, name))
+            if own and other:
+                found.append({"name": name, "x": k, "y": other / own})
+    return found
+
+
+def adult(root: Path, data: dict[str, Any]) -> None:
+    """Draw loss by k, and loss beside local search at normal effort."""
+    figures = Figures(data["results"])
+    ks = figures.values("k")
+    losses = [
+        {"name": name, "x": k, "y": il}
+        for name in DRAWN
+        for k in ks
+        if (il := figures.median("il", name, k=k))
+    ]
+    losses += [{"name": BOUND, "x": int(k), "y": bound["il"]} for k, bound in data["bounds"].items()]
+    beside = _beside_normal(figures, ks)
+    if data["rows"] > 30_000:
+        losses += [{"name": ARX, "x": k, "y": il} for k, il in ARX_BEST.items()]
+        beside += [
+            {"name": ARX, "x": k, "y": ARX_BEST[k] / own}
+            for k in ks
+            if (own := figures.median("il", NORMAL, k=k))
+        ]
+    ratio = "Total IL over that of local-search normal"
+    left = lines(losses, "k", "Total IL", ks, y_scale="log")
+    _save(left | lines(beside, "k", ratio, ks), root, "adult-loss.svg")
+    times = [
+        {"name": name, "x": k, "y": seconds}
+        for name in DRAWN
+        for k in ks
+        if (seconds := figures.median("seconds", name, k=k))
+    ]
+    _save(lines(times, "k", "seconds", ks, y_scale="log"), root, "adult-seconds.svg")
+
+
+def shapes(root: Path, data: dict[str, Any]) -> None:
+    """Draw for each table the losses beside local search at normal effort."""
+    figures = Figures(data["results"])
+    ks = figures.values("k")
+    ratio = "Total IL over that of local-search normal"
+    panels = [
+        lines(_beside_normal(figures, ks, table=name), "k", ratio, ks).properties(title=name, width=210)
+        for name in figures.values("table")
+    ]
+    _save(alt.hconcat(*panels), root, "shapes.svg")
+
+
+def scaling(root: Path, data: dict[str, Any]) -> None:
+    """Draw seconds and loss by rows, by k and by columns."""
+    for key, x, title, scale in (
+        ("by_rows", "rows", "rows", "log"),
+        ("by_k", "k", "k", "log"),
+        ("by_columns", "quasi", "quasi columns", "linear"),
+    ):
+        runs = data[key]
+        seconds = [{"name": run["name"], "x": run[x], "y": run["seconds"]} for run in runs]
+        per_row = key == "by_rows"  # more rows lose more, however well they are put into classes
+        losses = [
+            {"name": run["name"], "x": run[x], "y": run["il"] / (run["rows"] if per_row else 1)}
+            for run in runs
+        ]
+        ticks = sorted({run[x] for run in runs})
+        left = lines(seconds, title, "seconds", ticks, x_scale=scale, y_scale="log")
+        loss = "Total IL per row" if per_row else "Total IL"
+        right = lines(losses, title, loss, ticks, x_scale=scale, y_scale="log" if key == "by_k" else "linear")
+        _save(left | right, root, f"scaling-{x}.svg")
+
+
+def goals(root: Path, data: dict[str, Any]) -> None:
+    """Draw the loss of each method under each goal."""
+    figures = Figures(data["results"])
+    panels = []
+    for goal in figures.values("goal"):
+        found = {name: figures.median("il", name, goal=goal) for name in figures.names()}
+        frame = pl.DataFrame(
+            [{"method": name, "Total IL": float(il)} for name, il in found.items() if il is not None]
+        )
+        names = frame.sort("Total IL")["method"].to_list()
+        bars = (
+            alt.Chart(frame)
+            .mark_bar()
+            .encode(
+                y=alt.Y("method:N", sort=names, title=None),
+                x=alt.X("Total IL:Q", axis=alt.Axis(format="~s")),
+                color=alt.Color("method:N", scale=_colours(names), legend=None),
+            )
+        )
+        panels.append(bars.properties(title=GOAL_NAMES[goal], width=200, height=190))
+    _save(alt.hconcat(*panels), root, "goals.svg")
+
+
+def anytime(root: Path, data: dict[str, Any]) -> None:
+    """Draw the loss against the seconds that were spent."""
+    figures = Figures(data["results"])
+    found = []
+    for name in figures.names():
+        seconds, il = figures.median("seconds", name), figures.median("il", name)
+        shown = WITHIN if name.endswith(" s") else name
+        found.append({"name": shown, "x": seconds, "y": il})
+    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    chart = lines(found, "seconds, clustering alone", "Total IL", ticks)
+    _save(chart.properties(width=420, height=260), root, "anytime.svg")
+
+
+CHARTS = {"adult": adult, "shapes": shapes, "scaling": scaling, "goals": goals, "anytime": anytime}

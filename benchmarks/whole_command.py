@@ -1,0 +1,31 @@
+"""Run `shoal anonymize` on a recipe as a user would: seconds of each stage, and peak memory. Prints JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def main() -> None:
+    recipe, method, effort = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    if effort:
+        with recipe.open("a", encoding="utf-8") as file:
+            file.write(f'\n[method.options]\neffort = "{effort}"\n')
+    shoal = Path(sys.executable).parent / "shoal"
+    output = recipe.with_name("release.parquet")
+    command = [shoal, "anonymize", recipe, "--method", method, "-o", output, "--json", "--quiet"]
+    begin = time.perf_counter()
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    seconds = time.perf_counter() - begin
+    told = json.loads(done.stdout)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    found = {"rows": told["rows"], "classes": told["classes"], "il": told["loss_tight"]["il"]}
+    print(json.dumps({**found, "seconds": seconds, "timings": told["timings"], "peak_mib": peak}))
+
+
+if __name__ == "__main__":
+    main()
