@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import sqrt
 
 from shoal.options import LocalSearchOptions
 
@@ -76,7 +77,7 @@ class Schedule:
 
     def steps(self, k: int) -> float:
         """Return how many steps are tried for each class: large classes can be changed in more ways."""
-        return self.effort.steps * min(2.0, max(1.0, (k / 6) ** 0.5))
+        return self.effort.steps * min(2.0, max(1.0, sqrt(k / 6)))
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
