@@ -23,7 +23,7 @@ TRIED = np.int64(8)  # cuts of a node that are rolled out
 ASKED = np.int64(32)  # cuts that are looked at where goals may forbid some
 FAR = np.int64(1) << 62
 # Typed, because Numba compiles a function anew for each number that is written at a call.
-ONE, TWO = np.int64(1), np.int64(2)
+ZERO, ONE, TWO = np.int64(0), np.int64(1), np.int64(2)
 INSIDE, OUTSIDE, WHOLE = np.int64(0), np.int64(1), np.int64(2)  # the boxes of `CutWork.side_low`
 
 
@@ -186,7 +186,7 @@ def fill_buckets(cell, rows, begin, end, col, n_buckets, work):
     for bucket in range(n_buckets):
         work.key[bucket] = work.high[bucket, col]
         work.size[bucket + 1] += work.size[bucket]
-    copy_box(work.first_low, work.first_high, ONE, work.low, work.high, ONE - ONE)
+    copy_box(work.first_low, work.first_high, ONE, work.low, work.high, ZERO)
     for place in range(2, n_buckets):
         copy_box(work.first_low, work.first_high, place, work.first_low, work.first_high, place - 1)
         unite(work.first_low, work.first_high, place, work.low, work.high, place - 1)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.block import NOBODY, link, move, put, recount, refresh, take, touch
-from shoal.kernels.cuts import ONE, TRIED, cut_greedily, cut_with_rollouts, sort_front
+from shoal.kernels.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts, sort_front
 from shoal.kernels.draws import below, share
 from shoal.kernels.goals import add, helps, mark_all_helpful, remove
 from shoal.kernels.growth import grow_classes
@@ -299,7 +299,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
 @unmanaged
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
     """Pool a class with some near ones and part them anew."""
-    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ONE - ONE, work)
+    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ZERO, work)
     n = pool_rows(cell, block, c, found, work)
     n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
     if n_parts == 0:

@@ -19,12 +19,12 @@ class Effort:
 
     tried: int  # cuts of a group that are rolled out
     rounds: int
-    steps: float  # for each class and round, where k is small
+    steps: float  # for each class and round, where k is 6
 
 
 EFFORTS = {
-    "quick": Effort(tried=4, rounds=4, steps=0.35),
-    "normal": Effort(tried=8, rounds=20, steps=1.0),
+    "quick": Effort(tried=4, rounds=4, steps=0.4),
+    "normal": Effort(tried=8, rounds=20, steps=0.95),
     "high": Effort(tried=8, rounds=60, steps=4.0),
 }
 
@@ -77,7 +77,7 @@ class Schedule:
 
     def steps(self, k: int) -> float:
         """Return how many steps are tried for each class: large classes can be changed in more ways."""
-        return self.effort.steps * min(2.0, max(1.0, sqrt(k / 6)))
+        return self.effort.steps * min(2.0, sqrt(k / 6))
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""

@@ -21,11 +21,10 @@ class Workers:
     """
 
     def __init__(self, goals: Any) -> None:
-        import numba
-
+        from shoal.kernels import n_threads
         from shoal.kernels.goals import empty_tally
 
-        self.n_threads: int = numba.get_num_threads()
+        self.n_threads = n_threads()
         self._tallies: SimpleQueue[Any] = SimpleQueue()
         for _ in range(self.n_threads):
             self._tallies.put(empty_tally(goals))
