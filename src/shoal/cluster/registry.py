@@ -163,7 +163,7 @@ def choose(name: str, n_rows: int) -> tuple[MethodInfo, str]:
     """Return the method of that name, and for `auto` the reason for the one that was picked."""
     if name != "auto":
         return METHODS[name], ""
-    reason = "auto: local search loses least and keeps every privacy goal"
+    reason = "auto: local search, which lost least on Adult and keeps every privacy goal"
     if n_rows > AUTO_NORMAL_ROWS:
         reason += f"; quick effort above {AUTO_NORMAL_ROWS:,} rows unless asked otherwise"
     return METHODS["local-search"], reason

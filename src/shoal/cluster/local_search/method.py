@@ -29,7 +29,8 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
     round the classes are put into new random blocks of near ones. In a block, rows move and swap
     where that loses less, and classes are narrowed, created, rebuilt or dissolved; a step that loses
     more stands only with a chance that falls to 0. The best partition seen is returned, so the search
-    never makes the start worse. Time grows in proportion to the number of rows.
+    never makes the start worse. Blocks stay of one size, so
+    a round takes as many of them as there are rows for.
 
     Parameters
     ----------
