@@ -134,9 +134,9 @@ def audit_extremes(searched, c, rows):
 
 
 def audit_nodes(searched, c):
-    """The node kept for a small tree is the lowest one over the class: the last, parents come first."""
+    """The node kept for a tree is the lowest one over the class: the last, parents come first."""
     cell, block = searched.rows.cell, searched.block
-    for tree in np.flatnonzero(cell.is_small):
+    for tree in np.flatnonzero(cell.is_joined):
         nodes = slice(cell.node_at[tree], cell.node_at[tree] + cell.n_nodes[tree])
         col = len(cell.span) + tree
         covers = cell.first_leaf[nodes] <= block.low[c, col]

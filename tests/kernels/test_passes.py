@@ -39,7 +39,7 @@ def test_a_pass_under_goals_does_what_the_twin_does(searched):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_swaps_are_tried_with_the_16_nearest_classes_only(seed):
+def test_a_pass_over_many_classes_does_what_the_twin_does(seed):
     # 25 classes or more, which generated tables do not have.
     random = np.random.Generator(np.random.PCG64(seed))
     values = {name: random.integers(0, 13, 60).tolist() for name in "abc"}

@@ -50,7 +50,7 @@ class Rows:
     @cached_property
     def cell(self):
         goals = no_goals(self.k) if self.kept is None else self.kept.goals.kernel
-        with mock.patch.object(cells, "_SMALL", self.small):
+        with mock.patch.multiple(cells, _SMALL=self.small, _MOST_JOINS=8 * self.small):
             return cells.whole_cell(self.fixed, self.k, goals, empty_tally(goals))
 
     @cached_property

@@ -24,7 +24,6 @@ from tests.reference.kmember import NumericColumn, TreeColumn, column_cost
 
 ASKED = 32  # cuts that are looked at where there are goals
 ALLOWED = 8  # of which so many are kept
-NEAR = 16  # classes with whose rows a row may change places
 
 
 class Stepped(TreeColumn):
@@ -225,16 +224,15 @@ def improve_row(table, classes, own, row, k, keeping):
 
     rest = without(classes[own], row)
     others = [other for other in range(len(classes)) if other != own and classes[other]]
-    near = sorted(others, key=grows)[:NEAR]  # stable: the lower number of equals
     if len(rest) >= k and good(rest):
-        for other in near:
+        for other in sorted(others, key=grows):  # stable: the lower number of equals
             if grows(other) < table.loss(classes[own]) - table.loss(rest) and good([*classes[other], row]):
                 classes[own], classes[other] = rest, [row, *classes[other]]
                 return
     if table.diversity(rest) == table.diversity(classes[own]):
         return  # leaving makes nothing smaller, so that no swap is tried
     swaps = []
-    for other in near:
+    for other in others:
         for theirs in classes[other]:
             here, there = [theirs, *rest], [row, *without(classes[other], theirs)]
             change = table.total([here, there]) - table.total([classes[own], classes[other]])

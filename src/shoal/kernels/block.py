@@ -35,10 +35,10 @@ class Block(NamedTuple):
     high2: np.ndarray
     range_low: np.ndarray  # int32 (R, c): the extremes once more, column by column
     range_high: np.ndarray  # int32 (R, c)
-    node: np.ndarray  # int32 (T, c): the lowest nodes over small trees
+    node: np.ndarray  # uint32 (T, c): the lowest nodes of trees whose joins are looked up
     without: np.ndarray  # int64 (m): D of its class without the row
-    least: np.ndarray  # int64 (c): the least of these
-    fresh: np.ndarray  # bool (c): both are right
+    least: np.ndarray  # int64 (c): the least of these, 0 where they are not right
+    fresh: np.ndarray  # bool (c): whether they are right
     touched: np.ndarray  # int64 (c): the classes saved in this step
     touched_in: np.ndarray  # int64 (c): the step in which a class was saved last
     saved_row: np.ndarray  # int64 (m): their rows, class by class
@@ -59,7 +59,7 @@ def empty_block(cell, n_rows, n_classes):
         np.full((n_classes, n_columns), UP), np.full((n_classes, n_columns), UP),
         np.full((n_classes, n_columns), DOWN), np.full((n_classes, n_columns), DOWN),
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
-        np.zeros((n_columns - n_range, n_classes), np.int32),
+        np.zeros((n_columns - n_range, n_classes), np.uint32),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_),
         np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
@@ -110,9 +110,19 @@ def note_extremes(cell, block, c, row):
 
 
 @inner
+def lowest_node(cell, tree, low, high):
+    """Return the lowest node over two leaves, the first not behind the second."""
+    nodes = cell.node_at[tree]
+    node = cell.leaf_node[cell.leaf_at[tree] + low]
+    while cell.last_leaf[nodes + node] < high:
+        node = cell.parent[nodes + node]
+    return node
+
+
+@inner
 def show(cell, block, c):
     """Bring what a class costs, and its extremes column by column, up to date. Writes `block`."""
-    block.fresh[c] = False
+    block.fresh[c], block.least[c] = False, 0
     block.state[CLOCK] += 1
     block.changed[c] = block.state[CLOCK]
     if block.size[c] == 0:
@@ -123,9 +133,10 @@ def show(cell, block, c):
     for col in range(n_range):
         block.range_low[col, c], block.range_high[col, c] = block.low[c, col], block.high[c, col]
     for tree in range(cell.n_leaves.shape[0]):
-        if cell.is_small[tree]:
-            low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
-            block.node[tree, c] = cell.node_of[cell.over_at[tree] + low * cell.n_leaves[tree] + high]
+        if cell.is_joined[tree]:
+            block.node[tree, c] = lowest_node(
+                cell, tree, block.low[c, n_range + tree], block.high[c, n_range + tree]
+            )
 
 
 @inner
@@ -158,7 +169,7 @@ def take(cell, block, row):
     touch(block, c)
     unlink(block, row)
     block.size[c] -= 1
-    block.fresh[c] = False
+    block.fresh[c], block.least[c] = False, 0
     for col in range(cell.codes.shape[1]):
         code = cell.codes[row, col]
         is_alike = block.low[c, col] == block.high[c, col] and block.size[c] > 1

@@ -1,4 +1,4 @@
-"""The search inside one block: passes, then steps that are accepted or taken back, then a pass."""
+"""The search inside one block: a pass, then steps that are accepted or taken back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shoal.kernels.steps import StepWork, create, dissolve, is_good_class, recre
 from shoal.kernels.unmanaged import inner, unmanaged
 
 # Shares of the steps, each on top of those before: what is left over dissolves.
-SHED, CREATE, RECREATE = 0.63, 0.72, 0.97
+SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
 PASSES = 4  # over the classes that a step has changed
 
 
@@ -75,6 +75,24 @@ def settle(cell, block, temperature, near):
         since = now
         if saved == 0 or change(block) > 2 * saved + 5.0 * temperature:
             break
+
+
+@unmanaged
+def has_changed(block):
+    """Tell whether some rows of a class that a step has saved are apart now, or have others among them."""
+    at = 0
+    for saved in range(block.state[N_TOUCHED]):
+        size = block.saved_size[saved]
+        if size == 0:
+            continue  # rows that are here now have left others
+        home = block.home[block.saved_row[at]]
+        if block.size[home] != size:
+            return True
+        for _ in range(size):
+            if block.home[block.saved_row[at]] != home:
+                return True
+            at += 1
+    return False
 
 
 @unmanaged
@@ -140,16 +158,17 @@ def open_block(cell, rows, ends, classes, tally):
 
 
 @unmanaged
-def search(cell, block, rooms, n_steps, temperature, state):
-    """Pass over all rows, make steps, pass again. Writes `block`, `rooms`, `state`.
+def search(cell, block, rooms, n_steps, temperature, patience, is_last, state):
+    """Pass over all rows, then make steps; pass once more if no other round follows.
 
     Steps that raise the loss by less than a draw from an exponential distribution with the mean
-    `temperature` stand.
+    `temperature` stand; those that at first raise it by more than `patience` are given up at once. Writes
+    `block`, `rooms`, `state`.
     """
     pass_over_all(cell, block, rooms.near)
     for _ in range(n_steps):
         begin_step(block)
-        stands = make_step(cell, block, rooms, state)
+        stands = make_step(cell, block, rooms, state) and has_changed(block) and change(block) <= patience
         if stands:
             settle(cell, block, temperature, rooms.near)
             grows = change(block)
@@ -159,4 +178,5 @@ def search(cell, block, rooms, n_steps, temperature, state):
             end_step(block)
         else:
             take_back(cell, block)
-    pass_over_all(cell, block, rooms.near)
+    if is_last:
+        pass_over_all(cell, block, rooms.near)

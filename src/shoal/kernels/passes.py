@@ -12,7 +12,6 @@ from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.space import joined_cost, tree_cost
 from shoal.kernels.unmanaged import inner, unmanaged
 
-NEAR = np.int64(16)  # classes with whose rows a row may change places, those where it costs least
 FAR = np.int64(1) << 62
 NONE = np.int64(-1)
 OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
@@ -21,8 +20,6 @@ OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
 class PassWork(NamedTuple):
     """Room for one row's search: m rows, d columns."""
 
-    near: np.ndarray  # int64 (NEAR): classes where the row costs least
-    value: np.ndarray  # int64 (NEAR): by how much their loss grows when it joins
     cost: np.ndarray  # int32 (c): D of each class with the row
     low: np.ndarray  # int32 (2, d): a class without a row
     high: np.ndarray
@@ -33,7 +30,7 @@ class PassWork(NamedTuple):
 def pass_work(n_rows, n_classes, n_columns):
     """Make room for the search."""
     return PassWork(
-        np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64), np.zeros(n_classes, np.int32),
+        np.zeros(n_classes, np.int32),
         np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
         np.zeros(n_rows, np.int64),
     )  # fmt: skip
@@ -52,8 +49,10 @@ def join_all(cell, block, row, work):
             work.cost[c] += min(max(high, code) - min(low, code), span)
     for tree in range(cell.n_leaves.shape[0]):
         code = cell.codes[row, n_range + tree]
-        if cell.is_small[tree]:
-            begin = cell.join_at[tree] + code * cell.n_nodes[tree]
+        if cell.is_joined[tree]:
+            begin = np.uint64(
+                cell.join_at[tree] + code * cell.n_nodes[tree]
+            )  # unsigned: no index is negative
             for c in range(n_classes):
                 work.cost[c] += cell.join[begin + block.node[tree, c]]
             continue
@@ -64,30 +63,20 @@ def join_all(cell, block, row, work):
 
 
 @inner
-def find_near(cell, block, row, most, work):
-    """Find the classes, its own apart, whose loss grows least when the row joins; return how many.
+def cheapest_class(block, own, work, after, after_class):
+    """Return the class, `own` apart, whose loss grows least when the row joins, and by how much; -1 for none.
 
-    Writes `work`, the least first.
+    Classes come in the order of what they grow by, then of their numbers: the first one behind `after`
+    and `after_class` is returned.
     """
-    join_all(cell, block, row, work)
-    own = block.home[row]
-    found, limit = 0, FAR
+    least, best = FAR, NONE
     for c in range(block.size.shape[0]):
-        size = block.size[c]
-        if work.cost[c] >= limit or size == 0 or c == own:
-            continue
-        value = size * (work.cost[c] - block.cost[c]) + work.cost[c]
-        if value >= limit:
-            continue
-        at = min(found, most - 1)
-        while at > 0 and work.value[at - 1] > value:
-            work.near[at], work.value[at] = work.near[at - 1], work.value[at - 1]
-            at -= 1
-        work.near[at], work.value[at] = c, value
-        found = min(found + 1, most)
-        if found == most:
-            limit = work.value[most - 1]
-    return found
+        size, joined = block.size[c], np.int64(work.cost[c])
+        value = size * (joined - block.cost[c]) + joined
+        is_behind = value > after or (value == after and c > after_class)
+        if value < least and size > 0 and c != own and is_behind:
+            least, best = value, c
+    return least, best
 
 
 @inner
@@ -125,38 +114,34 @@ def stays_good(cell, block, c, leaves, joins):
 
 
 @inner
-def try_moves(cell, block, row, found, work):
-    """Move a row to the first class where that loses less; return what is saved, 0 for nothing."""
+def try_moves(cell, block, row, work):
+    """Move a row to the class where that loses least, of those that stay good; return what is saved."""
     c = block.home[row]
     size = block.size[c]
     saves = size * block.cost[c] - (size - 1) * block.without[row]
-    if work.value[0] >= saves or not stays_good(cell, block, c, row, NONE):
+    value, to = cheapest_class(block, c, work, -FAR, NONE)
+    if value >= saves or not stays_good(cell, block, c, row, NONE):
         return np.int64(0)
-    for at in range(found):
-        if work.value[at] >= saves:
-            break
-        if stays_good(cell, block, work.near[at], NONE, row):
-            move(cell, block, row, work.near[at])
-            return saves - work.value[at]
+    while value < saves:
+        if stays_good(cell, block, to, NONE, row):
+            move(cell, block, row, to)
+            return saves - value
+        value, to = cheapest_class(block, c, work, value, to)
     return np.int64(0)
 
 
 @inner
-def best_swap(cell, block, row, other, joined, least, work):
+def best_swap(cell, block, row, other, least, work):
     """Find the row of another class with which to change places, if that changes the loss by less.
 
-    The class costs `joined` with the row added. Returns the change, `least` if none is below it, and
-    the row. What one saves by leaving a set it saves at most by leaving a larger one, which rules
-    most rows out without computing boxes.
+    Returns the change, `least` if none is below it, and the row. What one saves by leaving a set it saves
+    at most by leaving a larger one, which rules most rows out without computing boxes.
     """
-    c = block.home[row]
+    c, joined = block.home[row], np.int64(work.cost[other])
     size, size2 = block.size[c], block.size[other]
     cost, cost2 = block.cost[c], block.cost[other]
     ours = size * (block.without[row] - cost)
-    refresh(cell, block, other)
     best, found = least, NONE
-    if ours + size2 * (joined + block.least[other] - 2 * cost2) >= best:
-        return best, found
     theirs = block.head[other]
     while theirs >= 0:
         shrinks = cost2 - block.without[theirs]
@@ -179,17 +164,25 @@ def best_swap(cell, block, row, other, joined, least, work):
 
 
 @inner
-def try_swaps(cell, block, row, found, work):
+def least_change(block, ours, other, work):
+    """Return below what no swap with a row of a class can come, when ours saves `ours` by leaving."""
+    return ours + block.size[other] * (work.cost[other] + block.least[other] - 2 * block.cost[other])
+
+
+@inner
+def try_swaps(cell, block, row, work):
     """Let a row change places with the row with which that saves most; return what is saved."""
     c = block.home[row]
     set_without(cell, block, c, row, work, OURS)
+    ours = block.size[c] * (block.without[row] - block.cost[c])
     best, partner = np.int64(0), NONE
-    for at in range(found):
-        best, theirs = best_swap(
-            cell, block, row, work.near[at], np.int64(work.cost[work.near[at]]), best, work
-        )
-        if theirs >= 0:
-            partner = theirs
+    for other in range(block.size.shape[0]):
+        if other == c or block.size[other] == 0 or least_change(block, ours, other, work) >= best:
+            continue
+        refresh(cell, block, other)
+        if least_change(block, ours, other, work) < best:
+            best, theirs = best_swap(cell, block, row, other, best, work)
+            partner = theirs if theirs >= 0 else partner
     if partner >= 0:
         other = block.home[partner]
         touch(block, c)
@@ -209,14 +202,12 @@ def improve_row(cell, block, row, work):
     shrinks = block.without[row] < block.cost[c]
     if not shrinks and (not may_leave or block.cost[c] == 0):
         return np.int64(0)
-    found = find_near(cell, block, row, NEAR, work)
-    if found == 0:
-        return np.int64(0)
+    join_all(cell, block, row, work)
     saved = np.int64(0)
     if may_leave:
-        saved = try_moves(cell, block, row, found, work)
+        saved = try_moves(cell, block, row, work)
     if saved == 0 and shrinks:
-        saved = try_swaps(cell, block, row, found, work)
+        saved = try_swaps(cell, block, row, work)
     return saved
 
 

@@ -33,9 +33,9 @@ class Cell(NamedTuple):
     leaf_node: np.ndarray  # int32 (leaves)
     node_at: np.ndarray  # int64 (T)
     leaf_at: np.ndarray  # int64 (T)
-    node_of: np.ndarray  # int32: for each small tree the lowest node over all pairs of leaves, as `over`
-    join: np.ndarray  # int32: what the lowest node over a leaf and a node costs, by leaf
-    join_at: np.ndarray  # int64 (T): where a small tree's costs begin
+    join: np.ndarray  # int32: for each tree what the lowest node over a leaf and a node costs, by leaf
+    join_at: np.ndarray  # int64 (T): where a tree's joins begin
+    is_joined: np.ndarray  # bool (T): a tree's joins are there
     n_nodes: np.ndarray  # int64 (T)
     codes: np.ndarray  # int32 (m, R + T)
     ids: np.ndarray  # int64 (m): where each row stands in the table
@@ -54,8 +54,8 @@ def local_cell(cell, ids, tally):
             codes[row, col] = cell.codes[ids[row], col]
     return Cell(
         cell.span, cell.over, cell.over_at, cell.n_leaves, cell.is_small, cell.log, cell.parent,
-        cell.first_leaf, cell.last_leaf, cell.leaf_node, cell.node_at, cell.leaf_at, cell.node_of,
-        cell.join, cell.join_at, cell.n_nodes, codes, ids, cell.k, cell.goals, tally,
+        cell.first_leaf, cell.last_leaf, cell.leaf_node, cell.node_at, cell.leaf_at,
+        cell.join, cell.join_at, cell.is_joined, cell.n_nodes, codes, ids, cell.k, cell.goals, tally,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.cuts import allowed_cuts, cut_with_rollouts, cut_work, no_cuts, part, sort_front
+from shoal.kernels.cuts import ONE, ZERO, allowed_cuts, cut_with_rollouts, cut_work, no_cuts, part, sort_front
 from shoal.kernels.growth import GROWING, grow_classes
 from shoal.kernels.space import local_cell
 
@@ -20,10 +20,10 @@ def cut_once(cell, rows, begin, end, tally):
     local = local_cell(cell, ids, tally)
     work, cuts = cut_work(local, end - begin), no_cuts()
     places = np.arange(end - begin)
-    allowed_cuts(local, places, 0, end - begin, cuts, 1, 0.0, work.state, work)
+    allowed_cuts(local, places, ZERO, end - begin, cuts, ONE, 0.0, work.state, work)
     if cuts.found[0] == 0:
         return end
-    middle = part(local.codes, places, 0, end - begin, cuts.col[0], cuts.low[0], cuts.high[0])
+    middle = part(local.codes, places, ZERO, end - begin, cuts.col[0], cuts.low[0], cuts.high[0])
     for at in range(end - begin):
         rows[begin + at] = ids[places[at]]
     return begin + middle
@@ -55,7 +55,7 @@ def start_cell(cell, rows, begin, end, tried, grows, tally):
     places, labels, most = np.arange(m), np.zeros(m, np.int64), m // local.k + 2
     ends = np.zeros(most, np.int64)
     loss = cut_with_rollouts(
-        local, places, 0, m, tried, 3 * local.k, ends, no_cuts(), no_cuts(), cut_work(local, m)
+        local, places, ZERO, m, tried, 3 * local.k, ends, no_cuts(), no_cuts(), cut_work(local, m)
     )
     n_classes = ends[0]
     ends[0] = 0

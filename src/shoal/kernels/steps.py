@@ -15,10 +15,11 @@ from shoal.kernels.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.draws import below, share
 from shoal.kernels.goals import add, helps, mark_all_helpful, remove
 from shoal.kernels.growth import grow_classes
-from shoal.kernels.passes import NEAR, NONE, find_near, stays_good
+from shoal.kernels.passes import NONE, cheapest_class, join_all, stays_good
 from shoal.kernels.space import joined_cost, union_cost
 from shoal.kernels.unmanaged import inner, unmanaged
 
+ASKED = 16  # classes that a row is offered
 LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
 MOST_POOLED = 3  # classes with which one is pooled
 NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
@@ -84,11 +85,18 @@ def is_good_class(cell, block, c):
 
 @inner
 def give_away(cell, block, row, near):
-    """Give a row that is nowhere to the class where it costs least; tell whether there is one."""
-    found = find_near(cell, block, row, NEAR if cell.goals.active else ONE, near)
-    for at in range(found):
-        if stays_good(cell, block, near.near[at], NONE, row):
-            put(cell, block, row, near.near[at])
+    """Give a row that is nowhere to the class where it costs least; tell whether there is one.
+
+    Its last class does not get it back. Where goals forbid it, the next `ASKED` classes are asked.
+    """
+    join_all(cell, block, row, near)
+    last, value, to = block.home[row], -FAR, NONE
+    for _ in range(ASKED):
+        value, to = cheapest_class(block, last, near, value, to)
+        if to < 0:
+            return False
+        if stays_good(cell, block, to, NONE, row):
+            put(cell, block, row, to)
             return True
     return False
 
@@ -282,7 +290,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
     if way < 0.35:
         first = below(state, n)
         return grow_classes(
-            cell, work.pool, 0, n, first, work.labels, work.low, work.high, work.size, work.helpful
+            cell, work.pool, ZERO, n, first, work.labels, work.low, work.high, work.size, work.helpful
         )[0]
     work.ends[0] = 0
     if way < 0.75:
@@ -290,7 +298,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
         stack[0, 0], stack[0, 1] = 0, n
         cut_greedily(cell, work.pool, ONE, NOISE, state, FAR, work.ends, cuts, stack, cut_room)
     else:
-        cut_with_rollouts(cell, work.pool, 0, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
+        cut_with_rollouts(cell, work.pool, ZERO, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
     n_parts = work.ends[0]
     label_parts(n_parts, work)
     return n_parts

@@ -14,6 +14,7 @@ IntArray = npt.NDArray[np.int32]
 LongArray = npt.NDArray[np.int64]
 
 _SMALL = 256  # leaves up to which a tree's costs are looked up by pairs
+_MOST_JOINS = 1 << 21  # of leaves and nodes: up to which these are looked up
 
 
 def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
@@ -23,12 +24,16 @@ def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
     trees = fixed.trees
     n_leaves = _lengths(trees.leaf_at, len(trees.leaf_node))
     n_nodes = _lengths(trees.node_at, len(trees.parent))
+    is_joined = n_leaves * n_nodes <= _MOST_JOINS
     nodes = [slice(at, at + size) for at, size in zip(trees.node_at, n_nodes, strict=True)]
-    tables = [
+    over = [
         _pairs(trees, place, size) if size <= _SMALL else _neighbours(trees, place, size)
         for place, size in zip(nodes, n_leaves, strict=True)
     ]
-    over, node_of, join = zip(*tables, strict=True) if tables else ((), (), ())
+    join = [
+        _joins(trees, place, size) if looked_up else np.zeros(0, np.int32)
+        for place, size, looked_up in zip(nodes, n_leaves, is_joined, strict=True)
+    ]
     codes = np.ascontiguousarray(np.concatenate([fixed.position, fixed.leaf]).T)
     return Cell(
         span=fixed.span,
@@ -43,9 +48,9 @@ def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
         leaf_node=trees.leaf_node,
         node_at=trees.node_at,
         leaf_at=trees.leaf_at,
-        node_of=_joined(node_of),
         join=_joined(join),
         join_at=_begins(join),
+        is_joined=is_joined,
         n_nodes=n_nodes,
         codes=codes,
         ids=np.arange(len(codes)),
@@ -55,34 +60,42 @@ def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
     )
 
 
-def _pairs(trees: Any, nodes: slice, n_leaves: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return for a small tree: costs of all pairs of leaves, their lowest nodes, costs by leaf and node."""
-    first, last = trees.first_leaf[nodes], trees.last_leaf[nodes]
-    node_of = np.zeros((n_leaves, n_leaves), np.int32)
-    for node, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        node_of[low : high + 1, low : high + 1] = node  # parents come before their children
-    leaf = np.arange(n_leaves)[:, None]
-    over = trees.height[nodes][node_of]
-    join = over[np.minimum(leaf, first), np.maximum(leaf, last)]
-    return over.ravel(), node_of.ravel(), join.ravel()
+def _extents(trees: Any, nodes: slice) -> list[tuple[int, int, int, int]]:
+    """Return parent, first leaf, last leaf and cost of each node of a tree, parents before children."""
+    columns = (trees.parent, trees.first_leaf, trees.last_leaf, trees.height)
+    return list(zip(*(column[nodes].tolist() for column in columns), strict=True))
 
 
-def _neighbours(trees: Any, nodes: slice, n_leaves: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return for a large tree the maxima over 1, 2, 4, ... neighbours; no pairs."""
+def _pairs(trees: Any, nodes: slice, n_leaves: int) -> IntArray:
+    """Return what the lowest nodes over all pairs of leaves cost."""
+    over = np.zeros((n_leaves, n_leaves), np.int32)
+    for _, low, high, cost in _extents(trees, nodes):
+        over[low : high + 1, low : high + 1] = cost
+    return over.ravel()
+
+
+def _joins(trees: Any, nodes: slice, n_leaves: int) -> IntArray:
+    """Return what the lowest nodes over each leaf and each node cost: the node's own, or as its parent's."""
+    extents = _extents(trees, nodes)
+    join = np.zeros((n_leaves, len(extents)), np.int32)
+    for node, (parent, low, high, cost) in enumerate(extents):
+        join[:, node] = join[:, parent]
+        join[low : high + 1, node] = cost
+    return join.ravel()
+
+
+def _neighbours(trees: Any, nodes: slice, n_leaves: int) -> IntArray:
+    """Return the maxima over 1, 2, 4, ... neighbours of what the lowest nodes over two of them cost."""
     level = np.zeros(n_leaves, np.int32)
-    extents = zip(
-        trees.first_leaf[nodes].tolist(), trees.last_leaf[nodes].tolist(), trees.height[nodes], strict=True
-    )
-    for low, high, height in extents:
-        level[low:high] = height
+    for _, low, high, cost in _extents(trees, nodes):
+        level[low:high] = cost
     levels, step = [level], 1
     while 2 * step < n_leaves:
         level = level.copy()
         level[:-step] = np.maximum(level[:-step], level[step:])
         levels.append(level)
         step *= 2
-    over = np.concatenate(levels)
-    return over, np.zeros(len(over), np.int32), np.zeros(0, np.int32)
+    return np.concatenate(levels)
 
 
 def _logarithms(highest: int) -> LongArray:

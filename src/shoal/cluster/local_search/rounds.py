@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.cluster.local_search.blocks import random_blocks
 from shoal.cluster.local_search.partition import Partition
-from shoal.cluster.local_search.schedule import Schedule
+from shoal.cluster.local_search.schedule import Plan, Schedule
 from shoal.cluster.local_search.workers import Workers
 
 LongArray = npt.NDArray[np.int64]
@@ -55,9 +55,9 @@ def _round(
     centres = class_centres(cell, now.rows, now.ends, scale)
     blocks = random_blocks(centres, schedule.classes_of_block(n_rows / now.n_classes), random)
     seeds = random.integers(0, 1 << 64, len(blocks), np.uint64)
-    temperature = schedule.temperature(now.loss / n_rows)
+    plan = schedule.plan(cell.k, now.loss / n_rows, now.loss / now.n_classes)
     tasks = [
-        partial(_search_block, cell, now, block, schedule.steps(cell.k), temperature, seed)
+        partial(_search_block, cell, now, block, plan, seed)
         for block, seed in zip(blocks, seeds, strict=True)
     ]
     found: dict[int, Found] = {}
@@ -80,8 +80,7 @@ def _search_block(
     cell: Any,
     now: Partition,
     classes: LongArray,
-    steps: float,
-    temperature: float,
+    plan: Plan,
     seed: np.uint64,
     tally: Any,
 ) -> Found:
@@ -92,7 +91,8 @@ def _search_block(
     local, block, rooms = kernel.open_block(cell, now.rows, now.ends, classes, tally)
     before = total_loss(block)
     state = np.array([seed], np.uint64)
-    kernel.search(local, block, rooms, int(steps * len(classes)), temperature, state)
+    n_steps = int(plan.steps * len(classes))
+    kernel.search(local, block, rooms, n_steps, plan.temperature, plan.patience, plan.is_last, state)
     return (*kernel.by_class(block, local.ids), before, total_loss(block))
 
 

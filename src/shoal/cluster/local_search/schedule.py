@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import sqrt
+from math import cbrt, sqrt
 
 from shoal.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
 _WARMTH = 0.5  # the first temperature, in what a row costs on average
+_PATIENCE = 0.7  # what a step may make worse before passes mend it, in what a class loses on average
+_FULL_ROUNDS = 30_000  # rows up to which all rounds are made
+_LEAST_ROUNDS = 2  # the last one is cold
 
 
 @dataclass(frozen=True)
@@ -18,36 +21,49 @@ class Effort:
     """What one word of effort means."""
 
     tried: int  # cuts of a group that are rolled out
-    rounds: int
+    rounds: int  # up to `_FULL_ROUNDS` rows
     steps: float  # for each class and round, where k is 6
 
 
 EFFORTS = {
-    "quick": Effort(tried=4, rounds=4, steps=0.4),
-    "normal": Effort(tried=8, rounds=20, steps=0.95),
-    "high": Effort(tried=8, rounds=60, steps=4.0),
+    "quick": Effort(tried=4, rounds=6, steps=0.6),
+    "normal": Effort(tried=8, rounds=40, steps=1.2),
+    "high": Effort(tried=8, rounds=120, steps=4.0),
 }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done in one round."""
+
+    steps: float  # for each class
+    temperature: float
+    patience: float
+    is_last: bool
 
 
 class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
-    A number of rounds, or with `seconds` as many as there is time for. The temperature, up to which steps
-    that lose more may stand, falls linearly to 0. It begins at a share of what a row costs on average:
-    where rows cost little, so do the changes that a step makes.
+    A number of rounds, or with `seconds` as many as there is time for. The more rows, the fewer rounds, by
+    the cube root: rows of a large table find others like them sooner, and a million take a minute. The
+    temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
+    what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
 
-    def __init__(self, options: LocalSearchOptions) -> None:
+    def __init__(self, options: LocalSearchOptions, n_rows: int) -> None:
         self.effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
+        fewer = cbrt(min(1.0, _FULL_ROUNDS / n_rows))
+        self._all_rounds = max(_LEAST_ROUNDS, round(self.effort.rounds * fewer))
 
     @property
     def share(self) -> float:
         """How much of the search is done."""
         if self._seconds is not None:
             return min(1.0, (time.monotonic() - self._begin) / self._seconds)
-        return min(1.0, self._rounds / self.effort.rounds)
+        return min(1.0, self._rounds / self._all_rounds)
 
     @property
     def is_late(self) -> bool:
@@ -56,9 +72,7 @@ class Schedule:
 
     def share_within(self, done: float) -> float:
         """Return how much of the search is done when so much of the round is."""
-        return (
-            self.share if self._seconds is not None else min(1.0, (self._rounds + done) / self.effort.rounds)
-        )
+        return self.share if self._seconds is not None else min(1.0, (self._rounds + done) / self._all_rounds)
 
     @property
     def told(self) -> str:
@@ -70,14 +84,15 @@ class Schedule:
         """Count a round."""
         self._rounds += 1
 
-    def temperature(self, cost_of_row: float) -> float:
-        """Return the temperature of the next round; the last one is cold."""
-        last = 1.0 if self._seconds is not None else (self.effort.rounds - 1) / self.effort.rounds
-        return _WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last) if last > 0 else 0.0
-
-    def steps(self, k: int) -> float:
-        """Return how many steps are tried for each class: large classes can be changed in more ways."""
-        return self.effort.steps * min(2.0, sqrt(k / 6))
+    def plan(self, k: int, cost_of_row: float, loss_of_class: float) -> Plan:
+        """Return what is done in the next round; the last one is cold. Large classes have more steps."""
+        last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
+        return Plan(
+            steps=self.effort.steps * min(2.0, sqrt(k / 6)),
+            temperature=_WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last),
+            patience=_PATIENCE * loss_of_class,
+            is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,
+        )
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
