@@ -62,7 +62,7 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         run = _Run(self, encoded, progress)
-        return run.result(cut_from_above(run.cell, run.schedule.effort.tried, run.workers, run.tick_start))
+        return run.result(cut_from_above(run.cell, run.workers, run.tick_start))
 
     def improve(self, encoded: Encoded, labels: IntArray, progress: Progress | None = None) -> ClusterResult:
         """Search from a partition that some other method made, of which every class is good."""

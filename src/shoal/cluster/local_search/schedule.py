@@ -20,15 +20,14 @@ _LEAST_ROUNDS = 2  # the last one is cold
 class Effort:
     """What one word of effort means."""
 
-    tried: int  # cuts of a group that are rolled out
     rounds: int  # up to `_FULL_ROUNDS` rows
     steps: float  # for each class and round, where k is 6
 
 
 EFFORTS = {
-    "quick": Effort(tried=4, rounds=6, steps=0.6),
-    "normal": Effort(tried=8, rounds=40, steps=1.2),
-    "high": Effort(tried=8, rounds=120, steps=4.0),
+    "quick": Effort(rounds=6, steps=0.6),
+    "normal": Effort(rounds=32, steps=1.2),
+    "high": Effort(rounds=200, steps=2.4),
 }
 
 
@@ -52,11 +51,11 @@ class Schedule:
     """
 
     def __init__(self, options: LocalSearchOptions, n_rows: int) -> None:
-        self.effort = EFFORTS[options.effort]
+        self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
         fewer = cbrt(min(1.0, _FULL_ROUNDS / n_rows))
-        self._all_rounds = max(_LEAST_ROUNDS, round(self.effort.rounds * fewer))
+        self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * fewer))
 
     @property
     def share(self) -> float:
@@ -88,7 +87,7 @@ class Schedule:
         """Return what is done in the next round; the last one is cold. Large classes have more steps."""
         last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
         return Plan(
-            steps=self.effort.steps * min(2.0, sqrt(k / 6)),
+            steps=self._effort.steps * min(2.0, sqrt(k / 6)),
             temperature=_WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last),
             patience=_PATIENCE * loss_of_class,
             is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,

@@ -14,13 +14,14 @@ from shoal.cluster.local_search.workers import Workers
 
 CELL_ROWS = 3000  # rollouts above this bring nothing
 _CELL_CLASSES = 30  # at least, for large k
+_TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
 _PROBES = 8  # cells in which growth from single rows is tried first
 Tick = Callable[[float], None]
 LongArray = npt.NDArray[np.int64]
 
 
-def cut_from_above(cell: Any, tried: int, workers: Workers, tick: Tick) -> Partition:
-    """Part all rows: cut greedily down to cells, each cell with rollouts of the `tried` best cuts."""
+def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
+    """Part all rows: cut greedily down to cells, each cell with rollouts of the best cuts."""
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
     found: dict[int, tuple[LongArray, int, bool]] = {}
@@ -28,7 +29,7 @@ def cut_from_above(cell: Any, tried: int, workers: Workers, tick: Tick) -> Parti
     def start(numbers: list[int], grows: bool) -> None:
         from shoal.kernels import start as kernel
 
-        tasks = [partial(kernel.start_cell, cell, rows, *cells[number], tried, grows) for number in numbers]
+        tasks = [partial(kernel.start_cell, cell, rows, *cells[number], _TRIED, grows) for number in numbers]
         for at, result in workers.run(tasks):
             found[numbers[at]] = result
             tick(len(found) / len(cells))
