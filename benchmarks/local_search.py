@@ -80,7 +80,7 @@ def adult(settings: Settings) -> None:
     bounds: dict[str, Any] = {}
     with table("adult8", settings.rows(ADULT_ROWS)) as (file, made):
         for k in KS:
-            found = on(file, f"adult8, k = {k}", runs_of(names, (k,), settings.seeds), bound=True)
+            found = on(file, f"adult8, k = {k}", runs_of(names, (k,), settings.seeds), bound=[k])
             results += with_figures(found)
             bounds |= found["bounds"]
         first = {name: _first_call(file, name) for name in (NORMAL, "k-member", "mondrian")}
@@ -111,16 +111,19 @@ def shapes(settings: Settings) -> None:
 def census_million(settings: Settings) -> None:
     """Measure Mondrian and local search on a million census-like rows, then the whole command."""
     rows, results = settings.rows(MILLION), []
+    bounds: dict[str, Any] = {}
     _compile("mondrian", *OURS[:2])
-    for name in ("INCOME", "SAL"):
+    for name in ("INCOME", "SAL", "resampled"):
         with table(name, rows) as (file, made):
             for contender in ("mondrian", *OURS[:2]):
                 results.append(_alone(file, name, contender, settings.seeds, made))
+            bounds[name] = on(file, f"{name}, bound", [], bound=[10])["bounds"]["10"]
     commands = [
         {"name": method, **_whole_command(rows, *method.partition(" ")[::2])}
         for method in ("mondrian", QUICK)
     ]
-    save(settings.root, "census-million", {"rows": rows, "results": results, "commands": commands})
+    figures = {"rows": rows, "results": results, "bounds": bounds, "commands": commands}
+    save(settings.root, "census-million", figures)
 
 
 def _compile(*names: str) -> None:

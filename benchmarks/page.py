@@ -198,6 +198,10 @@ def census_million(data: Data) -> str:
         ratio = _ratio(run["il"], by_name[name, "mondrian"]["il"])
         memory = [f"{run['peak_mib']:,.0f}", f"{run['rise_mib']:,.0f}"]
         table.append([name, method, _seconds(run["seconds"]), _il(run["il"]), ratio, *memory])
+    for name, bound in data["bounds"].items():
+        estimate = " (an estimate)" * bound["is_estimate"]
+        ratio = _ratio(bound["il"], by_name[name, "mondrian"]["il"])
+        table.append([name, f"lower bound{estimate}", "", _il(bound["il"]), ratio, "", ""])
     return f"{data['rows']:,} rows:\n\n" + markdown(table)
 
 

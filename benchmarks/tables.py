@@ -4,8 +4,9 @@
     python benchmarks/tables.py parquet NAME ROWS FOLDER   a census as a Parquet file with a recipe
 
 Names: `adult8`; `adult8 distinct`, `adult8 entropy` and `adult8 closeness`, with occupation sensitive and
-a goal for it; `INCOME` and `SAL`, census-like rows with eight quasi columns; `numeric`, `trees`, `skewed`;
-`columns 1` to `columns 15`. Adult is cut to ROWS if it has more.
+a goal for it; `resampled`, rows of Adult drawn again and again, a tenth of the cells from other rows;
+`INCOME` and `SAL`, census-like rows with eight quasi columns; `numeric`, `trees`, `skewed`; `columns 1` to
+`columns 15`. Adult is cut to ROWS if it has more.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from processes import adult_folder
 from shapes import made_up
@@ -29,6 +31,8 @@ from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.read import read
 
+ALL_ROWS = 1_000_000_000
+NOISE = 0.1  # of the cells of `resampled`
 CHUNK = 1_000_000  # rows that are drawn at once: what is needed for drawing is freed in between
 CENSUS_QUASI = {
     "INCOME": ["age", "occupation", "birthplace", "gender", "education", "race", "work_class", "marital"],
@@ -46,6 +50,8 @@ def made(name: str, rows: int) -> tuple[pl.DataFrame, Recipe]:
     kind, _, more = name.partition(" ")
     if kind == "adult8":
         return _adult8(rows, more)
+    if kind == "resampled":
+        return _resampled(rows)
     if kind in CENSUS_QUASI:
         return _census(kind, rows)
     return made_up(kind, rows, int(more or 0))
@@ -59,6 +65,18 @@ def _adult8(rows: int, goal: str) -> tuple[pl.DataFrame, Recipe]:
     recipe = Recipe.load(adult_folder() / "adult8.toml", changes=changes)
     table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
     return table if rows >= table.height else table.sample(rows, seed=0), recipe
+
+
+def _resampled(rows: int) -> tuple[pl.DataFrame, Recipe]:
+    """Draw rows of Adult with replacement, and in each column a tenth of the cells from rows of their own."""
+    adult, recipe = _adult8(ALL_ROWS, "")
+    random = np.random.Generator(np.random.PCG64(2026))
+    drawn = random.integers(0, adult.height, rows)
+    columns = {}
+    for name in adult.columns:
+        others = random.integers(0, adult.height, rows)
+        columns[name] = adult[name].gather(np.where(random.random(rows) < NOISE, others, drawn))
+    return pl.DataFrame(columns), recipe
 
 
 def _census(kind: str, rows: int) -> tuple[pl.DataFrame, Recipe]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import cbrt, sqrt
+from math import sqrt
 
 from shoal.options import LocalSearchOptions
 
@@ -13,6 +13,7 @@ _BLOCK_CLASSES = 60  # at least, for large k
 _WARMTH = 0.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes mend it, in what a class loses on average
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
+_FEWER = 0.2  # by which power of the number of rows there are fewer above
 _LEAST_ROUNDS = 2  # the last one is cold
 
 
@@ -27,7 +28,7 @@ class Effort:
 EFFORTS = {
     "quick": Effort(rounds=6, steps=0.6),
     "normal": Effort(rounds=32, steps=1.2),
-    "high": Effort(rounds=200, steps=2.4),
+    "high": Effort(rounds=120, steps=2.4),
 }
 
 
@@ -44,8 +45,8 @@ class Plan:
 class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
-    A number of rounds, or with `seconds` as many as there is time for. The more rows, the fewer rounds, by
-    the cube root: rows of a large table find others like them sooner, and a million take a minute. The
+    A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, half
+    as many at a million rows: rows find others like them sooner there, and nobody waits for hours. The
     temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
     what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
@@ -54,7 +55,7 @@ class Schedule:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
-        fewer = cbrt(min(1.0, _FULL_ROUNDS / n_rows))
+        fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * fewer))
 
     @property
