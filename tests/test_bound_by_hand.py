@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from tests.reference import bound as reference
 from tests.reference.kmember import NumericColumn, diversity
-from tests.strategies import tables
+from tests.strategies import EVERY_KIND, tables
 
 F = Fraction
 # Ages 0, 1, 2, 10: as shares of the range 0, 1/10, 2/10, 1.
@@ -36,7 +36,7 @@ def test_three_of_a_kind_by_hand():
 
 
 @settings(max_examples=120)
-@given(tables(max_rows=8, max_k=4))
+@given(tables(max_rows=8, max_k=4, kinds=EVERY_KIND))
 def test_no_bound_is_above_the_least_loss(case):
     columns = case.twin_columns(range(case.table.height))
     n, k = case.table.height, case.recipe.privacy.k

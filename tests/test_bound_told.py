@@ -1,6 +1,11 @@
 """Where the bound is told: beside losses in texts, JSON, manifests, reports and Python, rounded down."""
 
 import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,6 +16,7 @@ from shoal.cli.main import app
 from shoal.errors import IdentityUnprotectedWarning
 from shoal.measure import bound as bounds
 from shoal.measure.bound import Bound
+from shoal.measure.overview import measure_tables
 
 AGES = [0.0, 1.0, 2.0, 10.0, 0.0, 1.0, 2.0, 10.07]
 
@@ -83,6 +89,45 @@ def test_measure_tells_it(people, found):
     without = json.loads(run(*asked, "--json", "--no-bound"))
     assert without["bound"] is without["bound_how"] is without["bound_is_estimate"] is None
     assert "bound" not in run(*asked, "--no-bound")
+
+
+def errors_on_terminal(*arguments):
+    """What a command writes to a terminal as its standard error."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from shoal.cli.main import main; main()", *arguments]
+    environment = {**os.environ, "TERM": "xterm"}
+    running = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment)
+    os.close(theirs)
+    written = b""
+    with os.fdopen(ours, "rb", buffering=0) as terminal, suppress(OSError):  # Linux's end of a terminal
+        while part := terminal.read(4096):
+            written += part
+    assert running.wait() == 0, written
+    return written.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+def test_measure_shows_its_progress_on_a_terminal_alone(people):
+    run("anonymize", "r.toml", "-o", "out.csv")
+    asked = ("measure", "people.csv", "--recipe", "r.toml", "--released", "out.csv")
+    shown = errors_on_terminal(*asked)
+    assert all(stage in shown for stage in ("reading", "encoding", "bounding", "measuring"))
+    assert "bounding" not in errors_on_terminal(*asked, "--no-bound")
+    assert errors_on_terminal(*asked, "--quiet") == ""
+    assert CliRunner().invoke(app, asked).stderr == ""
+
+
+def test_measure_tells_how_far_the_bound_is(people):
+    run("anonymize", "r.toml", "-o", "out.csv")
+    told = []
+    recipe = shoal.Recipe.load("r.toml")
+    measure_tables(recipe, Path("out.csv"), progress=lambda *step: told.append(step))
+    assert list(dict.fromkeys(stage for stage, *_ in told)) == ["read", "encode", "bounding", "measure"]
+    shares = [share for stage, share, _ in told if stage == "bounding"]
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert any(0 < share < 1 for share in shares)
 
 
 def test_measure_counts_the_rows_that_a_release_left_out(people):

@@ -108,6 +108,44 @@ def test_the_bound_is_found_once_for_each_k(people, monkeypatch):
     assert text.count("lower bound of IL at k = 4: 4.56 (an estimate: a guess)\n") == 1
 
 
+def rows_of_page(page):
+    """The cells of each row of a page's table, the headers first."""
+    rows = page.partition("<table>")[2].partition("</table>")[0].split("<tr>")[1:]
+    return [re.findall(r">([^<>]*)</t[hd]>", row) for row in rows]
+
+
+def test_the_page_tells_the_bound_and_how_many_times_it_each_method_loses(people, monkeypatch):
+    bounds = {3: Bound(4.5678, True, "a guess"), 4: Bound(5.0, False, "a <fact>")}
+    monkeypatch.setattr(module, "recipe_bound", lambda encoded, recipe, **rest: bounds[recipe.privacy.k])
+    flags = ("--methods", "k-member,mondrian", "--k", "3,4", "--chart", "c.html")
+    told = printed("compare", people(), *flags)["results"]
+    page = Path("c.html").read_text("utf-8")
+    header, *rows = rows_of_page(page)
+    assert header[2:4] == ["Total IL", "times the bound"]
+    times = [r["loss"]["il"] / bound for r, bound in zip(told, [4.56, 4.56, 5, 5], strict=True)]
+    assert [float(row[3]) for row in rows] == [float(f"{ratio:.3g}") for ratio in times]
+    assert {len(row) for row in rows} == {len(header)}
+    words = " ".join(page.split())
+    assert words.count("Lower bound of Total IL at k = 3: 4.56 (an estimate: a guess).") == 1
+    assert words.count("Lower bound of Total IL at k = 4: 5 (a &lt;fact&gt;).") == 1
+    assert words.count("An estimate may be too high") == 1
+
+
+def test_a_page_without_a_bound_does_not_speak_of_one(people):
+    printed("compare", people(), "--methods", "mondrian", "--no-bound", "--chart", "c.html")
+    page = Path("c.html").read_text("utf-8")
+    assert "bound" not in page
+    assert {len(row) for row in rows_of_page(page)} == {10}
+
+
+def test_a_bound_of_nothing_has_no_ratio_on_the_page(people, monkeypatch):
+    monkeypatch.setattr(module, "recipe_bound", lambda *given, **rest: Bound(0.0, False, "a fact"))
+    printed("compare", people(), "--methods", "mondrian", "--chart", "c.html")
+    page = Path("c.html").read_text("utf-8")
+    assert rows_of_page(page)[1][3] == "not defined"
+    assert "An estimate" not in page
+
+
 def test_no_bound(people):
     flags = ("compare", people(), "--methods", "k-member", "--no-bound")
     told = printed(*flags)
@@ -237,7 +275,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
     drawn = [Path(file).read_text("utf-8") for file in ("c.svg", "c.html")]
     assert [text.count(">k-member</text>") for text in drawn] == [1, 1]
     assert [text.count(">mondrian</text>") for text in drawn] == [0, 0]
-    assert "infeasible.rows: [mondrian] says no." in drawn[1]
+    assert '<td colspan="9">infeasible.rows: [mondrian] says no.</td>' in drawn[1]
 
 
 def test_only_when_no_method_can_run_the_command_fails(people, monkeypatch, tmp_path):

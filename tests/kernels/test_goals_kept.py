@@ -34,7 +34,7 @@ from tests.reference import mondrian as mondrian_twin
 from tests.reference import oka as oka_twin
 from tests.reference import systematic as systematic_twin
 from tests.reference.keeping import Asked, Keeping
-from tests.strategies import Case, leaves, nested, parents, tables
+from tests.strategies import RANGES_AND_TREES, TREES, Case, leaves, nested, parents, tables
 
 EXAMPLES = 150
 DOMAIN = list("abcde")
@@ -140,9 +140,9 @@ class Kept:
 
 
 @st.composite
-def kept(draw, people=False, max_rows=36, max_k=4, numeric=True):
+def kept(draw, people=False, max_rows=36, max_k=4, kinds=RANGES_AND_TREES):
     """A table with a sensitive column more, one to three goals and, with `people`, a subject column."""
-    case = draw(tables(max_rows=max_rows, max_k=max_k, numeric=numeric))
+    case = draw(tables(max_rows=max_rows, max_k=max_k, kinds=kinds))
     n_rows = case.table.height
     order = draw(st.permutations(DOMAIN[: draw(st.integers(1, 5))]))
     cell = st.sampled_from([*order, *order[:1] * draw(st.integers(0, 4))])  # one may be frequent
@@ -228,7 +228,7 @@ OUTLIERS = st.sampled_from([None, None, None, Fraction(0), Fraction(1, 4), Fract
 
 
 @settings(max_examples=EXAMPLES)
-@given(some_with_people(numeric=False), SCHEMES, OUTLIERS, st.integers(0, 10))
+@given(some_with_people(kinds=TREES), SCHEMES, OUTLIERS, st.integers(0, 10))
 def test_kaca(case, scheme, outlier, may_suppress):
     weights, beta = scheme
     options = KACAOptions(weights=weights, beta=beta, outlier=None if outlier is None else float(outlier))
@@ -264,7 +264,7 @@ def test_oka(case, iterations, suppress):
 
 
 @settings(max_examples=EXAMPLES)
-@given(kept(max_rows=20, numeric=False), st.sampled_from([0, 0, 5]))
+@given(kept(max_rows=20, kinds=TREES), st.sampled_from([0, 0, 5]))
 def test_incognito(case, may_suppress):
     clusterer = incognito.Incognito(case.k, may_suppress=may_suppress, goals=case.goals.kernel)
     keeping = case.keeping

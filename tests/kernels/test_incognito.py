@@ -12,11 +12,11 @@ import shoal
 from shoal.cluster import incognito
 from shoal.table.encode import encode
 from tests.reference import incognito as reference
-from tests.strategies import tables
+from tests.strategies import TREES, tables
 
 
 @settings(max_examples=150)
-@given(tables(max_rows=20, numeric=False), st.sampled_from([0, 0, 2, 20]), st.booleans())
+@given(tables(max_rows=20, kinds=TREES), st.sampled_from([0, 0, 2, 20]), st.booleans())
 def test_choice_is_that_of_brute_force(case, may_suppress, large_keys):
     encoded = encode(case.table, case.recipe)
     k = case.recipe.privacy.k

@@ -19,7 +19,7 @@ from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import with_trees
 from tests.reference import kaca as reference
 from tests.reference.kmember import TreeColumn
-from tests.strategies import tables
+from tests.strategies import TREES, tables
 
 SCHEMES = st.sampled_from([("uniform", 1), ("height", 1), ("height", 2)])
 
@@ -34,7 +34,7 @@ def by_twin(columns, encoded, case, weights, beta, **more):
 
 
 @settings(max_examples=250)
-@given(tables(numeric=False), SCHEMES)
+@given(tables(kinds=TREES), SCHEMES)
 def test_kernel_gives_the_labels_of_the_twin(case, scheme):
     weights, beta = scheme
     encoded = encode(case.table, case.recipe)
@@ -46,7 +46,7 @@ def test_kernel_gives_the_labels_of_the_twin(case, scheme):
 
 
 @settings(max_examples=150)
-@given(tables(numeric=False), st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1)]), st.integers(0, 20))
+@given(tables(kinds=TREES), st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1)]), st.integers(0, 20))
 def test_outliers_are_those_of_the_twin(case, outlier, may_suppress):
     encoded = encode(case.table, case.recipe)
     options = KACAOptions(outlier=float(outlier))

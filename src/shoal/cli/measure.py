@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.bound import NoBound, bound_lines
-from shoal.cli.console import Json, Quiet, print_json, reporting
+from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 
 
 def measure(
@@ -30,7 +30,9 @@ def measure(
         from shoal.recipe import Recipe
 
         changes = {"input": {"path": str(original.absolute())}}
-        numbers = measure_tables(Recipe.load(recipe, changes=changes), released, bound=not no_bound)
+        loaded = Recipe.load(recipe, changes=changes)
+        with progress_bar(quiet) as progress:
+            numbers = measure_tables(loaded, released, bound=not no_bound, progress=progress)
         if as_json:
             print_json(numbers)
         elif not quiet:

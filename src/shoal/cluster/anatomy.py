@@ -7,9 +7,10 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress
+from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.options import AnatomyOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
 _GROUPS_PER_CALL = 50_000  # between two calls progress is shown
@@ -59,7 +60,7 @@ class Anatomy(Clusterer[AnatomyOptions]):
 
     options_type = AnatomyOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Group the rows by the label column."""
         if encoded.label is None:
             message = "Anatomy groups rows by a sensitive column, and there is none."
@@ -96,7 +97,7 @@ def groups(
     values: IntArray,
     l: int,  # noqa: E741 - the name that everybody uses
     priority: LongArray,
-    progress: Progress | None = None,
+    progress: Tick | None = None,
 ) -> IntArray:
     """Return the group of each row, numbered in the order of making; values are eligible, -1 is none."""
     by_value = np.lexsort((priority, values))
@@ -118,7 +119,7 @@ def groups(
     return labels
 
 
-def _deal(counts: LongArray, l: int, progress: Progress | None) -> LongArray:  # noqa: E741
+def _deal(counts: LongArray, l: int, progress: Tick | None) -> LongArray:  # noqa: E741
     """List the values of each group, l of them, group after group: always the most frequent ones left."""
     heap = [(-int(count), value) for value, count in enumerate(counts) if count]
     heapify(heap)

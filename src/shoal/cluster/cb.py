@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.options import CBOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 
@@ -68,7 +69,7 @@ class CB(Clusterer[CBOptions]):
 
     options_type = CBOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         n = encoded.n_rows
         check_feasible(n, self.k)
@@ -102,7 +103,7 @@ class CB(Clusterer[CBOptions]):
         times: int | None,
         sensitive: IntArray,
         visit: IntArray,
-        progress: Progress | None,
+        progress: Tick | None,
     ) -> Iterator[IntArray]:
         """Give the rows of each group that is not split any more, ascending."""
         from shoal.kernels import cb as kernel

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InfeasibleError
 from shoal.options import Options
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
-
-class Progress(Protocol):
-    """Called now and then with the share of the work that is done, and what there is to tell."""
-
-    def __call__(self, share: float, told: str = "", /) -> None:
-        """Take note."""
-
-
 OptionsT = TypeVar("OptionsT", bound=Options)
+Progress = Tick  # what local search calls it
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ class Clusterer(ABC, Generic[OptionsT]):
         self.may_suppress = may_suppress
 
     @abstractmethod
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
 
     def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.options import CMeansOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns
 
@@ -63,7 +64,7 @@ class CMeans(Clusterer[CMeansOptions]):
 
     options_type = CMeansOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         seeds = draw(encoded.n_rows, self.k, self.seed)
@@ -94,7 +95,7 @@ class _Rounds:
         n_columns = len(encoded.columns)
         self.weights = np.full(n_columns, round(Fraction(_STEPS, n_columns)), np.int64)
 
-    def run(self, rounds: int, progress: Progress | None) -> IntArray:
+    def run(self, rounds: int, progress: Tick | None) -> IntArray:
         """Return the class of each tuple, once nothing changes or the rounds are over."""
         labels = self._assigned()
         for number in range(1, rounds + 1):

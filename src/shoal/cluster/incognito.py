@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError
 from shoal.options import Options
+from shoal.stages import Tick
 from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import nodes_at_level, with_trees
@@ -72,7 +73,7 @@ class Incognito(Clusterer[Options]):
 
     options_type = Options
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows; `levels` says what to publish."""
         check_feasible(encoded.n_rows, self.k)
         search = _Search(with_trees(encoded), self.k, self.may_suppress, self.goals_and_tally())
@@ -121,7 +122,7 @@ class _Search:
         self.leaf = np.array([column.codes[heads] for column in trees], np.int32)
         self.sizes = np.bincount(self.tuple_of_row)
 
-    def admissible(self, progress: Progress | None) -> Lattice:
+    def admissible(self, progress: Tick | None) -> Lattice:
         """Return which level vectors leave enough rows in groups of k."""
         n = len(self.columns)
         if not self.is_monotone:

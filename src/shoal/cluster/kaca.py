@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import Fault, RecipeError
 from shoal.options import KACAOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import with_trees
@@ -66,7 +67,7 @@ class KACA(Clusterer[KACAOptions]):
 
     options_type = KACAOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         from shoal.kernels import kaca as kernel
 

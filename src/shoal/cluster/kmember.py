@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import BLOCK as _BLOCK
 from shoal.cluster.units import PARALLEL_FROM as _PARALLEL_FROM
 from shoal.cluster.units import empty_box, empty_scan
 from shoal.errors import RecipeError
 from shoal.options import KMemberOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns
 
@@ -72,7 +73,7 @@ class KMember(Clusterer[KMemberOptions]):
 
     options_type = KMemberOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         start, priority = draw(encoded.n_rows, self.seed)
@@ -157,7 +158,7 @@ class _Growth:
         point = fixed_columns(self.encoded, np.array([start]))
         kernel.start_box(self.box, self.trees, point.position[:, 0], point.leaf[:, 0])
 
-    def run(self, progress: Progress | None) -> None:
+    def run(self, progress: Tick | None) -> None:
         """Grow classes until fewer than k rows are free."""
         from shoal.kernels import kmember as kernel
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.options import MondrianOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded, RangeColumn, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns
 
@@ -52,7 +53,7 @@ class Mondrian(Clusterer[MondrianOptions]):
 
     options_type = MondrianOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         from shoal.kernels import mondrian as kernel
 

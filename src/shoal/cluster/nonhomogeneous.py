@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress
+from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.mondrian import Mondrian
 from shoal.options import MondrianOptions, NHOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
 
@@ -49,7 +50,7 @@ class NH(Clusterer[NHOptions]):
 
     options_type = NHOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows by group, in the order of the encoded rows; `ring` says what to publish."""
         mondrian = Mondrian(self.k, options=MondrianOptions(mode=self.options.mode))
         return replace(mondrian.fit(encoded, progress), ring=self.k)

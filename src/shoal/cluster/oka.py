@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster import evening
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.options import OKAOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 
@@ -72,7 +73,7 @@ class OKA(Clusterer[OKAOptions]):
 
     options_type = OKAOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         seeds, priority = draw(encoded.n_rows, self.k, self.seed)
@@ -102,7 +103,7 @@ class _Passes:
         n_classes: int,
         iterations: int,
         goals_and_tally: tuple[Any, Any],
-        progress: Progress | None,
+        progress: Tick | None,
     ) -> None:
         self.encoded, self.n = encoded, encoded.n_rows
         self.fixed = fixed_columns(encoded, np.arange(self.n))

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster import evening
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.options import SystematicOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns
 
@@ -67,7 +68,7 @@ class Systematic(Clusterer[SystematicOptions]):
 
     options_type = SystematicOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         n = encoded.n_rows
         check_feasible(n, self.k)
@@ -116,7 +117,7 @@ class _Joining:
     """Rows that join classes, and the calls of the kernel."""
 
     def __init__(
-        self, fixed: FixedColumns, labels: IntArray, n_classes: int, goals: Any, progress: Progress | None
+        self, fixed: FixedColumns, labels: IntArray, n_classes: int, goals: Any, progress: Tick | None
     ) -> None:
         self.fixed, self.labels, self.n_classes, self.progress = fixed, labels, n_classes, progress
         self.goals = goals

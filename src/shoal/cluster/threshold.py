@@ -7,9 +7,10 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import empty_box, empty_scan, tuple_units
 from shoal.options import ThresholdOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 
@@ -62,7 +63,7 @@ class Threshold(Clusterer[ThresholdOptions]):
 
     options_type = ThresholdOptions
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         order = draw(encoded.n_rows, self.seed)
@@ -82,7 +83,7 @@ class Threshold(Clusterer[ThresholdOptions]):
         )
         return ClusterResult(labels, (remark,))
 
-    def _grown(self, encoded: Encoded, order: LongArray, progress: Progress | None) -> IntArray:
+    def _grown(self, encoded: Encoded, order: LongArray, progress: Tick | None) -> IntArray:
         """Grow classes of any size until all rows are in one."""
         from shoal.kernels import threshold as kernel
 

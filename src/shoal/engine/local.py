@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress
+from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.registry import MethodInfo, chosen_options
 from shoal.errors import InfeasibleError
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
 from shoal.privacy.repair import Mended, repair, told_loss
 from shoal.recipe import Recipe
+from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
 
-def run(
-    encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Progress | None = None
-) -> ClusterResult:
+def run(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | None = None) -> ClusterResult:
     """Label all rows so that every class meets every goal; rows left out get -1, within `max_suppressed`."""
     asked = chosen_options(recipe.method.name, recipe.method.options, encoded.n_rows)
     options = method.options.model_validate(asked)
@@ -57,7 +56,7 @@ def _meeting(
     make: Callable[..., Clusterer[Any]],
     may_suppress: int,
     keeps_goals: bool,
-    progress: Progress | None,
+    progress: Tick | None,
 ) -> ClusterResult:
     """Cluster so that every class meets every goal, in two ways, and take the one that loses less.
 
@@ -95,7 +94,7 @@ def _released_enough(
     part: Encoded,
     make: Callable[..., Clusterer[Any]],
     may_suppress: int,
-    progress: Progress | None,
+    progress: Tick | None,
 ) -> ClusterResult:
     """Run a method; once more without leaving rows out, where no partition of the others meets the goals."""
     goals.set_released(np.ones(part.n_rows, dtype=bool))
@@ -106,7 +105,7 @@ def _released_enough(
     return make(0).fit(part, progress)
 
 
-def _half(progress: Progress, done: int) -> Progress:
+def _half(progress: Tick, done: int) -> Tick:
     """Let one of two runs fill its half of the bar."""
     return lambda share, told="": progress((done + share) / 2, told)
 

@@ -6,54 +6,76 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.errors import DataError, RecipeError
-from shoal.measure.bound import recipe_bound, told_bound
+from shoal.measure.bound import Bound, recipe_bound, told_bound
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.published import published_costs
 from shoal.measure.released import classes_of, measure_release, published_names
 from shoal.measure.risk import risk
 from shoal.recipe import Recipe, column_faults
+from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.read import read, read_release
 from shoal.table.readings import Reading, Whd
 
 
-def measure_tables(recipe: Recipe, released: Path | None, *, bound: bool = True) -> dict[str, Any]:
+def measure_tables(
+    recipe: Recipe, released: Path | None, *, bound: bool = True, progress: Progress | None = None
+) -> dict[str, Any]:
     """Measure the raw table that the recipe names and, if given, a release of it.
 
     With `bound` the release's loss is told beside what every release must lose at least.
     """
-    table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
-    faults = column_faults(recipe, table.columns)
-    if faults:
-        raise RecipeError.from_faults(faults)
-    encoded = encode(table, recipe)
+    timings: dict[str, float] = {}  # nobody asks for them
+    with stage(timings, "read", progress):
+        table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
+        faults = column_faults(recipe, table.columns)
+        if faults:
+            raise RecipeError.from_faults(faults)
+    with stage(timings, "encode", progress):
+        encoded = encode(table, recipe)
+    numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
+    if released is None:
+        return numbers
+    frame = _release_of(encoded, released, recipe)
+    least = None
+    if bound:
+        with stage(timings, "bounding", progress) as tick:
+            suppressed = encoded.n_rows - frame.height
+            least = recipe_bound(encoded, recipe, suppressed=suppressed, progress=tick)
+    with stage(timings, "measure", progress):
+        return numbers | _released_numbers(encoded, frame, recipe, least)
+
+
+def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
     sizes = np.bincount(encoded.tuple_of_row)
-    k = recipe.privacy.k
-    raw = {
-        "rows": table.height,
+    return {
+        "rows": encoded.n_rows,
         "k": int(sizes.min()),
         "classes": len(sizes),
         "risk": risk(sizes, k).to_dict(),
     }
-    numbers: dict[str, Any] = {"raw": raw}
-    return numbers if released is None else numbers | _released_numbers(encoded, released, recipe, bound)
 
 
-def _released_numbers(encoded: Encoded, path: Path, recipe: Recipe, bound: bool) -> dict[str, Any]:
+def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
+    """Read a release; refuse one that cannot be of this table."""
     frame = read_release(path, spreadsheet_safe=recipe.output.spreadsheet_safe)
-    names = published_names(frame, recipe)
-    absent = [name for name in names if name not in frame.columns]
+    absent = [name for name in published_names(frame, recipe) if name not in frame.columns]
     if absent or frame.height > encoded.n_rows:
         missing = f"{len(absent)} columns missing"
         message = f"The release {path} is not one of this table: {frame.height} rows, {missing}."
         raise DataError("data.unreadable", message, "give the release that was made with this recipe")
-    classes, labels = classes_of(frame, names)
+    return frame
+
+
+def _released_numbers(
+    encoded: Encoded, frame: pl.DataFrame, recipe: Recipe, least: Bound | None
+) -> dict[str, Any]:
+    classes, labels = classes_of(frame, published_names(frame, recipe))
     sizes = np.bincount(labels)
-    suppressed = encoded.n_rows - frame.height
-    least = recipe_bound(encoded, recipe, suppressed=suppressed) if bound else None
     measures: dict[str, float | None] = {}
     if recipe.output.values == "generalize":
         measures = _more_measures(encoded, classes, labels)

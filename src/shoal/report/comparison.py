@@ -176,12 +176,21 @@ def _page(drawn: str, results: Results, rows: int) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"whole": whole, "significant": significant, "percent": percent}
+    environment.filters |= {
+        "whole": whole, "significant": significant, "percent": percent, "times_bound": _times_bound,
+    }  # fmt: skip
     style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     alt_text = "Loss and time of each method against k. The numbers are in the table below the chart."
     return environment.get_template("comparison.html.jinja").render(
         style=Markup(style),  # our own file, not anybody's text
         chart=Markup(inline(drawn, alt_text)),
         results=results,
+        bounds={result["k"]: result for result in results if result["bound"] is not None},
         rows=rows,
     )
+
+
+def _times_bound(result: Mapping[str, Any]) -> float | None:
+    """Return how many times the lower bound a method loses; None without either, and for a bound of 0."""
+    il, bound = result["loss"]["il"], result["bound"]
+    return il / bound if il is not None and bound else None
