@@ -15,7 +15,6 @@ from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
 OptionsT = TypeVar("OptionsT", bound=Options)
-Progress = Tick  # what local search calls it
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.cluster.clusterer import Clusterer, ClusterResult, Progress, check_feasible
+from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.local_search.cell import whole_cell
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.rounds import search
@@ -14,6 +14,7 @@ from shoal.cluster.local_search.schedule import Schedule
 from shoal.cluster.local_search.start import cut_from_above
 from shoal.cluster.local_search.workers import Workers
 from shoal.options import LocalSearchOptions
+from shoal.stages import Tick
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.fixed import fixed_columns
 from shoal.table.readings import Reading, Whd
@@ -58,13 +59,13 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
     options_type = LocalSearchOptions
     keeps_goals = True
 
-    def fit(self, encoded: Encoded, progress: Progress | None = None) -> ClusterResult:
+    def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         run = _Run(self, encoded, progress)
         return run.result(cut_from_above(run.cell, run.workers, run.tick_start))
 
-    def improve(self, encoded: Encoded, labels: IntArray, progress: Progress | None = None) -> ClusterResult:
+    def improve(self, encoded: Encoded, labels: IntArray, progress: Tick | None = None) -> ClusterResult:
         """Search from a partition that some other method made, of which every class is good."""
         run = _Run(self, encoded, progress)
         return run.result(run.partition_of(labels))
@@ -79,7 +80,7 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
 class _Run:
     """One run: the table as the kernels take it, threads, schedule and progress."""
 
-    def __init__(self, method: LocalSearch, encoded: Encoded, progress: Progress | None) -> None:
+    def __init__(self, method: LocalSearch, encoded: Encoded, progress: Tick | None) -> None:
         goals, tally = method.goals_and_tally()
         fixed = fixed_columns(encoded, np.arange(encoded.n_rows), method.reading())
         self.cell: Any = whole_cell(fixed, method.k, goals, tally)
