@@ -21,7 +21,7 @@ demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to veri
 	$(BIN)/shoal demo --dir demo
 
 test: .venv/.complete lint  ## lint, then run all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=15
 
 test-slow: .venv/.complete  ## the tests that take minutes: every method and goal on Adult
 	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 tests/test_goals_end_to_end.py

@@ -145,8 +145,11 @@ def slot_buckets(cell, rows, begin, end, col, work):
 
 
 @inner
-def leaf_buckets(cell, rows, begin, end, col, work):
-    """Put the rows into buckets by their leaves, in the order of these; return how many there are."""
+def list_leaves(cell, rows, begin, end, col, work):
+    """List the leaves that the rows have, in order, and the rows before each; return how many leaves.
+
+    Writes `work`: `key`, `size`, and to `bucket_at` the place of each leaf.
+    """
     low, high = work.side_low[WHOLE, col], work.side_high[WHOLE, col]
     work.turn[0] += 1
     found = np.int64(0)
@@ -154,8 +157,10 @@ def leaf_buckets(cell, rows, begin, end, col, work):
         leaf = cell.codes[rows[at], col]
         if work.mark[leaf] != work.turn[0]:
             work.mark[leaf] = work.turn[0]
+            work.bucket_at[leaf] = 0
             work.key[found] = leaf
             found += 1
+        work.bucket_at[leaf] += 1  # how many rows, for now
     if (high - low) < 4 * found:
         found = np.int64(0)
         for leaf in range(low, high + 1):
@@ -164,11 +169,44 @@ def leaf_buckets(cell, rows, begin, end, col, work):
                 found += 1
     else:
         sort_front(work.key, found)
-    for bucket in range(found):
-        work.bucket_at[work.key[bucket]] = bucket
+    work.size[0] = 0
+    for place in range(found):
+        work.size[place + 1] = work.size[place] + work.bucket_at[work.key[place]]
+    return found
+
+
+@inner
+def smallest_whole_node(cell, tree, place, n_leaves, work):
+    """Return the lowest node with k rows over the leaf at a place of the list."""
+    nodes = cell.node_at[tree]
+    node = cell.leaf_node[cell.leaf_at[tree] + work.key[place]]
+    first, last = place, place + 1
+    while work.size[last] - work.size[first] < cell.k:
+        node = cell.parent[nodes + node]
+        while first > 0 and work.key[first - 1] >= cell.first_leaf[nodes + node]:
+            first -= 1
+        while last < n_leaves and work.key[last] <= cell.last_leaf[nodes + node]:
+            last += 1
+    return node
+
+
+@inner
+def leaf_buckets(cell, rows, begin, end, col, work):
+    """Put the rows into buckets by their leaves, in the order of these; return how many there are.
+
+    Neighbours that no cut can part, for every node with k rows has both or none of them, share a bucket.
+    """
+    n_leaves = list_leaves(cell, rows, begin, end, col, work)
+    bucket, before = -1, -1
+    for place in range(n_leaves):
+        node = smallest_whole_node(cell, col - cell.span.shape[0], place, n_leaves, work)
+        if node != before:
+            bucket += 1
+        before = node
+        work.bucket_at[work.key[place]] = bucket
     for at in range(begin, end):
         work.bucket[at - begin] = work.bucket_at[cell.codes[rows[at], col]]
-    return found
+    return bucket + 1
 
 
 @inner
@@ -243,6 +281,9 @@ def cuts_at_nodes(cell, col, n, whole, n_buckets, cuts, most, noise, state, work
             first_leaf, last_leaf = cell.first_leaf[nodes + node], cell.last_leaf[nodes + node]
             if bucket > 0 and work.key[bucket - 1] >= first_leaf:
                 break  # the bucket before has seen this node, and all above
+            if work.low[bucket, col] < first_leaf:
+                node = cell.parent[nodes + node]
+                continue  # fewer than k rows: only a part of the bucket is under it
             seen = end
             while end < n_buckets and work.key[end] <= last_leaf:
                 if end == bucket:
@@ -290,6 +331,8 @@ def find_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
             n_buckets = slot_buckets(cell, rows, begin, end, col, work)
         else:
             n_buckets = leaf_buckets(cell, rows, begin, end, col, work)
+        if n_buckets < 2:
+            continue
         fill_buckets(cell, rows, begin, end, col, n_buckets, work)
         if col < n_range:
             cuts_at_values(cell, col, n, whole, n_buckets, cuts, most, noise, state, work)

@@ -10,10 +10,11 @@ from shoal.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
+_MOST_STEPS = 1.6  # times as many for large k
 _WARMTH = 0.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes mend it, in what a class loses on average
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
-_FEWER = 0.2  # by which power of the number of rows there are fewer above
+_FEWER = 0.3  # by which power of the number of rows there are fewer above
 _LEAST_ROUNDS = 2  # the last one is cold
 
 
@@ -45,8 +46,8 @@ class Plan:
 class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
-    A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, half
-    as many at a million rows: rows find others like them sooner there, and nobody waits for hours. The
+    A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, a
+    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours. The
     temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
     what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
@@ -88,7 +89,7 @@ class Schedule:
         """Return what is done in the next round; the last one is cold. Large classes have more steps."""
         last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
         return Plan(
-            steps=self._effort.steps * min(2.0, sqrt(k / 6)),
+            steps=self._effort.steps * min(_MOST_STEPS, sqrt(k / 6)),
             temperature=_WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last),
             patience=_PATIENCE * loss_of_class,
             is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,
