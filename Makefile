@@ -30,7 +30,7 @@ lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
 	$(BIN)/ruff format --check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
 	$(BIN)/mypy
-	$(BIN)/codespell src benchmarks examples docs README.md CHANGELOG.md CONTRIBUTING.md
+	$(BIN)/codespell src benchmarks examples docs README.md BENCHMARKS.md CHANGELOG.md CONTRIBUTING.md
 
 bench: .venv/.complete  ## speed and loss, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py
