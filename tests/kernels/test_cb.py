@@ -35,7 +35,7 @@ def by_twin(case, encoded, options):
     )
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(), NCP, st.sampled_from([1, 2, 5, 15]))
 def test_kernel_gives_the_labels_of_the_twin(case, ncp, rounds):
     encoded = encode(case.table, case.recipe)
@@ -44,7 +44,7 @@ def test_kernel_gives_the_labels_of_the_twin(case, ncp, rounds):
     assert labels.tolist() == by_twin(case, encoded, options)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(), NCP, st.sampled_from([1, 2, 3]))
 def test_l_diversity_gives_the_labels_of_the_twin(case, ncp, l):  # noqa: E741
     encoded = encode(case.table, case.recipe)

@@ -15,7 +15,7 @@ from tests.reference import incognito as reference
 from tests.strategies import TREES, tables
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(tables(max_rows=20, kinds=TREES), st.sampled_from([0, 0, 2, 20]), st.booleans())
 def test_choice_is_that_of_brute_force(case, may_suppress, large_keys):
     encoded = encode(case.table, case.recipe)

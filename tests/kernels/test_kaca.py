@@ -33,7 +33,7 @@ def by_twin(columns, encoded, case, weights, beta, **more):
     )
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(kinds=TREES), SCHEMES)
 def test_kernel_gives_the_labels_of_the_twin(case, scheme):
     weights, beta = scheme
@@ -45,7 +45,7 @@ def test_kernel_gives_the_labels_of_the_twin(case, scheme):
     assert labels.tolist() == by_twin(case.twin_columns(encoded.order), encoded, case, weights, beta)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(tables(kinds=TREES), st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1)]), st.integers(0, 20))
 def test_outliers_are_those_of_the_twin(case, outlier, may_suppress):
     encoded = encode(case.table, case.recipe)

@@ -12,7 +12,7 @@ from tests.reference import mondrian as reference
 from tests.strategies import tables
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(method="mondrian"), st.sampled_from(["strict", "relaxed"]))
 def test_kernel_gives_the_labels_of_the_twin(case, mode):
     encoded = encode(case.table, case.recipe)

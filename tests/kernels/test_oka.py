@@ -29,14 +29,14 @@ def both(case, options, may_suppress):
     return clusterer.fit(encoded).labels.tolist(), expected
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(), st.sampled_from([1, 1, 2, 3]))
 def test_kernel_gives_the_labels_of_the_twin(case, iterations):
     labels, expected = both(case, OKAOptions(iterations=iterations), 0)
     assert labels == expected
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables())
 def test_suppression_gives_the_labels_of_the_twin(case):
     labels, expected = both(case, OKAOptions(suppress=True), case.table.height)

@@ -15,7 +15,7 @@ from tests.reference import systematic as reference
 from tests.strategies import tables
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(), st.sampled_from(["systematic", "random"]))
 def test_kernel_gives_the_labels_of_the_twin(case, seeds):
     encoded = encode(case.table, case.recipe)

@@ -29,7 +29,7 @@ def labels_and_twin(case, limit, may_suppress):
     return result, twin
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(tables(), st.sampled_from([None, Fraction(1, 3), 1, 2]), st.sampled_from([0, 3, 60]))
 def test_kernel_gives_the_labels_of_the_twin(case, limit, may_suppress):
     result, (labels, deleted, rejoined) = labels_and_twin(case, limit, may_suppress)
