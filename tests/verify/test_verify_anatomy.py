@@ -219,7 +219,45 @@ def test_the_original_is_compared_with_both_files(quasi, sensitive, expected, tm
 def test_a_share_of_rows_may_be_left_out(tmp_path):
     original = save(ORIGINAL, tmp_path / "raw.csv")
     recipe = recipe_of(privacy={"k": 2, "max_suppressed": 0.2})
-    assert checked(tmp_path, QUASI[:-1], SENSITIVE[:-1], recipe, original=original).holds
+    without = [row for row in QUASI if row[0] != "33"]  # whose value is missing
+    assert checked(tmp_path, without, SENSITIVE[:-1], recipe, original=original).holds
+
+
+def test_groups_swapped_between_people_are_found(tmp_path):
+    """Both files hold as they are, and every value occurs as often as in the original."""
+    original = save(ORIGINAL, tmp_path / "raw.csv")
+    swapped = changed(changed(QUASI, 1, group="2"), 2, group="1")
+    assert checked(tmp_path, swapped).holds
+    verdict = checked(tmp_path, swapped, original=original)
+    assert [(problem.code, problem.message) for problem in verdict.problems] == [
+        (
+            "verify.original_match",
+            "2 rows are in a group that does not have the `ill` of the original rows with these values.",
+        )
+    ]
+
+
+def test_values_swapped_between_groups_are_found(tmp_path):
+    original = save(ORIGINAL, tmp_path / "raw.csv")
+    swapped = changed(changed(SENSITIVE, 2, ill=MARK), 4, ill="flu")
+    assert checked(tmp_path, sensitive=swapped).holds
+    assert codes(checked(tmp_path, sensitive=swapped, original=original)) == ["verify.original_match"]
+
+
+def test_people_who_look_alike_may_have_each_others_groups(tmp_path):
+    """The original has both values for this age and sex: who is in which group is not known."""
+    alike = [["age", "sex", "note", "ill"]] + [["30", "f", "x", ill] for ill in ("a", "b", "c", "d")]
+    original = save(alike, tmp_path / "raw.csv")
+    quasi = [QUASI[0]] + [["30", "f", "x", group] for group in "1122"]
+    pairs = ("1", "a"), ("1", "c"), ("2", "b"), ("2", "d")
+    sensitive = [SENSITIVE[0]] + [[group, ill, "1"] for group, ill in pairs]
+    assert checked(tmp_path, quasi, sensitive, original=original).holds
+    # Three people of group 1, but only two raw rows with one of its values.
+    alike[2][0] = "31"
+    save(alike, original)
+    quasi = [QUASI[0], *([["30", "f", "x", "1"]] * 2), ["31", "f", "x", "1"], ["30", "f", "x", "2"]]
+    sensitive = [SENSITIVE[0], ["1", "a", "2"], ["1", "c", "1"], ["2", "b", "1"]]
+    assert "verify.original_values" in codes(checked(tmp_path, quasi, sensitive, original=original))
 
 
 def test_enormous_counts_are_not_spelled_out(tmp_path):

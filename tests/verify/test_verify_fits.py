@@ -111,8 +111,11 @@ def test_an_original_inside_that_others_cannot_do_without_does_not_count(tmp_pat
 def test_rows_that_cannot_be_of_different_originals_are_found(tmp_path: Path) -> None:
     verdict = judge(tmp_path, recipe({"q": {}}), ["[1, 2]"] * 3 + ["[1, 5]"], [1, 2, 5, 5])
 
-    message = "The rows of the file cannot be of different originals each: its ranges do not fit them."
-    assert problems(verdict) == [("verify.fit", message)]
+    message = (
+        "1 row of the file cannot be matched with rows of the original, one for each: "
+        "`q` does not fit the original."
+    )
+    assert problems(verdict) == [("verify.original_match", message)]
     assert verdict.k == 0
 
 
@@ -452,7 +455,9 @@ def test_tables_in_memory(tmp_path: Path) -> None:
     assert verify(tmp_path / "out.csv", asked, original=raw).holds
     assert not verify_table(released, asked, rows=5).holds
     changed = raw.set_column(0, "q", pa.array([1, 2, 4, 8, 10]))
-    assert [code for code, _ in problems(verify_table(released, asked, original=changed))] == ["verify.fit"]
+    assert [code for code, _ in problems(verify_table(released, asked, original=changed))] == [
+        "verify.original_match"
+    ]
 
 
 def test_a_table_that_cannot_be_read_is_an_error() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from shoal.recipe import ANATOMY_COUNT, Recipe
-from shoal.verify.apostrophe import plain_sql
+from shoal.verify.anatomy_groups import group_problems
 from shoal.verify.load import Loaded
 from shoal.verify.original import load_original, row_problems
-from shoal.verify.session import Session, column, literal
-from shoal.verify.value import BLANKS, NUMBER
+from shoal.verify.session import Session, column
+from shoal.verify.value import settled
 from shoal.verify.verdict import Problem, count, listed
-
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
 
 
 def parts_original_problems(
@@ -30,6 +28,8 @@ def parts_original_problems(
         (name,) = recipe.named("sensitive")
         expanded = _expanded(session, sensitive, name, quasi.rows)
         problems += _value_problems(session, expanded, original, [name], recipe)
+        if not problems:
+            problems += group_problems(session, (quasi, sensitive), original, recipe)
     return problems
 
 
@@ -69,23 +69,7 @@ def _value_problems(
 def _combinations(part: Loaded, names: list[str], recipe: Recipe) -> str:
     """Write the SQL that counts the combinations of cells, brought into one form."""
     cells = ", ".join(
-        f"{_comparable(part.column(name), recipe.columns[name].kind, marked=part.marked)} AS v{i}"
+        f"{settled(part.column(name), recipe.columns[name].kind, marked=part.marked)} AS v{i}"
         for i, name in enumerate(names)
     )
     return f"SELECT *, count(*) AS n FROM (SELECT {cells} FROM {part.table}) GROUP BY ALL"
-
-
-def _comparable(name: str, kind: str | None, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing.
-
-    Quasi values are published in a form of their own: 1.0 as 1, a moment as its day.
-    """
-    text = f"trim(nfc_normalize({name}), {literal(BLANKS)})"
-    text = plain_sql(text) if marked else text
-    number = f"CAST(TRY_CAST({text} AS DOUBLE) + 0 AS VARCHAR)"
-    is_number = "true" if kind == "numeric" else f"regexp_full_match({text}, {literal(NUMBER)})"
-    return (
-        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
-        f"WHEN {is_number} THEN coalesce({number}, {text}) "
-        f"WHEN regexp_full_match({text}, {literal(_DAY)}) THEN left({text}, 10) ELSE {text} END"
-    )

@@ -102,10 +102,7 @@ def _judged(counts: Counts, sizes: Sequence[int], recipe: Recipe) -> Fit:
     """Compare the counts with k."""
     k = recipe.privacy.k
     rows = sum(sizes)
-    problems = []
-    if not counts.assignable:
-        message = "The rows of the file cannot be of different originals each: its ranges do not fit them."
-        problems.append(Problem("verify.fit", message))
+    problems = []  # rows that cannot be different originals are found by `pairing`
     few = sum(size for found, size in zip(counts.of_box, sizes, strict=True) if found < k)
     if few and counts.assignable:
         fit = f"{count(few, 'row')} of the file {'fits' if few == 1 else 'fit'} fewer than k = {k} originals"

@@ -1,4 +1,4 @@
-"""A release beside the table that it was made from: no rows invented, no values changed."""
+"""A release beside the table that it was made from: no rows invented, none changed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verify.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
+from shoal.verify.pairing import pairing_problems
 from shoal.verify.session import Session, UnreadableError
 from shoal.verify.text import Dialect, fault_of_text, find_dialect, first_record, read_text
-from shoal.verify.value import comparable
-from shoal.verify.verdict import Problem, count, listed
+from shoal.verify.verdict import Problem, count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,9 +23,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
     """Compare with the original."""
-    names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
     problems = row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
-    return problems + _value_problems(session, loaded, original, names, recipe.input.missing)
+    return problems + pairing_problems(session, loaded, original, recipe)
 
 
 def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
@@ -48,42 +47,6 @@ def row_problems(released: int, rows: int, max_suppressed: float) -> list[Proble
         left_out = f"{count(rows - released, 'row')} of {rows} left out"
         message = f"The file has {left_out}; max_suppressed = {max_suppressed} does not allow that."
     return [Problem("verify.original_rows", message)] if message else []
-
-
-def _value_problems(
-    session: Session, loaded: Loaded, original: Loaded, names: list[str], missing: list[str]
-) -> list[Problem]:
-    """Check that every combination of sensitive and kept cells is in the original as often."""
-    absent = [name for name in names if not original.has_once(name)]
-    if absent:
-        message = f"The original does not have (or has twice) the columns {listed(absent)}."
-        return [Problem("verify.original_values", message)]
-    if not names:
-        return []
-    same = " AND ".join(f"a.v{i} IS NOT DISTINCT FROM b.v{i}" for i in range(len(names)))
-    strange, *_ = session.row(
-        "SELECT coalesce(sum(greatest(a.n - coalesce(b.n, 0), 0)), 0) "
-        f"FROM ({_combinations(loaded, names)}) a LEFT JOIN ({_combinations(original, names)}) b ON {same}",
-        [missing] * (2 * len(names)),
-    )
-    if not strange:
-        return []
-    rows = f"{count(int(strange), 'row')} {'has' if strange == 1 else 'have'}"
-    message = f"{rows} values in {listed(names)} that the original does not have, or not so often."
-    return [Problem("verify.original_values", message)]
-
-
-def _combinations(loaded: Loaded, names: list[str]) -> str:
-    """Write the SQL that counts the combinations of cells, brought into one form.
-
-    The raw combinations are counted first: there are far fewer of them than rows.
-    """
-    columns = ", ".join(loaded.column(name) for name in names)
-    cells = ", ".join(
-        f"{comparable(loaded.column(name), marked=loaded.marked)} AS v{i}" for i, name in enumerate(names)
-    )
-    raw = f"SELECT {columns}, count(*) AS m FROM {loaded.table} GROUP BY {columns}"
-    return f"SELECT {cells}, sum(m) AS n FROM ({raw}) GROUP BY ALL"
 
 
 def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 
 class UnreadableError(Exception):
@@ -56,6 +57,10 @@ class Session:
         A result that is not read to its end keeps the connection busy.
         """
         return self.database.execute(sql, list(parameters)).fetchall()
+
+    def table(self, sql: str) -> pa.Table:
+        """Run a query and return all its rows as one table."""
+        return self.database.sql(sql).to_arrow_table()
 
 
 @contextmanager

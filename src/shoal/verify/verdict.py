@@ -33,6 +33,7 @@ PROBLEMS: dict[str, str] = {
     "verify.rows": "The file has another number of rows than its maker says it released.",
     "verify.original_rows": "The file has more rows than the original, or leaves out more than is allowed.",
     "verify.original_values": "The file has sensitive or kept values that the original does not have.",
+    "verify.original_match": "The rows of the file cannot each be another row of the original.",
 }
 
 
