@@ -43,7 +43,7 @@ def verify(
 
         roles = given_roles(quasi, sensitive, identifier, keep, drop)
         asked = _recipe(recipe, roles, k, goal, views)
-        verdict = check(released, asked, original=original, named_only=recipe is None)
+        verdict = check(released, asked, original=original)
         if junit is not None:
             _write_junit(verdict, junit)
         if as_json:

@@ -144,7 +144,7 @@ def _header_problems(loaded: _Parts, recipe: Recipe) -> list[Problem]:
     for title, part, promised in zip(
         _TITLES, (loaded.quasi, loaded.sensitive), _promised(recipe), strict=True
     ):
-        found = header_problems(part.names, recipe, named_only=False, promised=promised)
+        found = header_problems(part.names, recipe, promised=promised)
         problems += [_in(title, problem) for problem in found]
     return problems
 

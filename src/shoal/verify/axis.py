@@ -127,8 +127,9 @@ def _run_on(line: Sequence[Any], code: dict[Key, int]) -> Callable[[Cover], Run]
         if cover is None:
             return 0, len(code) - 1, None
         if isinstance(cover, Span):
+            begin = bisect_right(line, cover.low) if cover.without_low else bisect_left(line, cover.low)
             end = bisect_left(line, cover.high) if cover.without_high else bisect_right(line, cover.high)
-            return bisect_left(line, cover.low), end - 1, None
+            return begin, end - 1, None
         inside = sorted(code[key] for key in cover if key in code)
         return (inside[0], inside[-1], inside) if inside else (len(code), -1, None)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verify.anatomy import verify_parts
+from shoal.verify.cells import look_at_cells
 from shoal.verify.classes import Source, build_classes, check_subjects, load_people
 from shoal.verify.digest import digest_problems
-from shoal.verify.form import form_problems
 from shoal.verify.goal import measure, unmeasured
 from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
@@ -35,7 +35,6 @@ def verify(
     *,
     original: str | Path | pa.Table | None = None,
     rows: int | None = None,
-    named_only: bool = False,
     manifest: bool = True,
     subjects: pa.Array | None = None,
 ) -> Verdict:
@@ -55,8 +54,6 @@ def verify(
         the rows that each original fits.
     rows : int, optional
         How many rows the maker says it released; of several views, in each.
-    named_only : bool, default False
-        Leave columns alone that the recipe does not name; otherwise they are a problem.
     manifest : bool, default True
         Compare the file with the digest in ``<path>.manifest.json``, where there is one.
     subjects : pyarrow.Array, optional
@@ -85,7 +82,7 @@ def verify(
         parts = promised_views(recipe)
         files = view_files(path, len(parts))
         before = view_digest_problems(path, files) if manifest else []
-        how: Any = {"original": original, "rows": rows, "named_only": named_only, "manifest": False}
+        how: Any = {"original": original, "rows": rows, "manifest": False}
         return one_verdict([verify(f, part, **how) for f, part in zip(files, parts, strict=True)], before)
     release = existing(path)
     raw = existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
@@ -96,7 +93,7 @@ def verify(
             loaded = load(open_session, release, released_columns(recipe), spreadsheet_safe=safe)
         except UnreadableError as fault:
             return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
-        return _judge(open_session, loaded, recipe, rows, named_only, problems, raw, subjects)
+        return _judge(open_session, loaded, recipe, rows, problems, raw, subjects)
 
 
 def verify_table(
@@ -105,7 +102,6 @@ def verify_table(
     *,
     original: str | Path | pa.Table | None = None,
     rows: int | None = None,
-    named_only: bool = False,
     subjects: pa.Array | None = None,
 ) -> Verdict:
     """Recompute every promise of a release that is a pyarrow table in memory.
@@ -125,7 +121,7 @@ def verify_table(
             loaded = load_arrow(open_session, table, "released")
         except UnreadableError as fault:
             return _unread(recipe, [Problem(fault.code, fault.message)])
-        return _judge(open_session, loaded, recipe, rows, named_only, [], raw, subjects)
+        return _judge(open_session, loaded, recipe, rows, [], raw, subjects)
 
 
 def _judge(
@@ -133,7 +129,6 @@ def _judge(
     loaded: Loaded,
     recipe: Recipe,
     rows: int | None,
-    named_only: bool,
     before: Sequence[Problem],
     raw: Path | pa.Table | None,
     subjects: pa.Array | None,
@@ -141,7 +136,7 @@ def _judge(
     """Check columns, rows, forms and goals of a loaded release, and compare it with the original."""
     original = None if raw is None else load_original(open_session, raw, recipe)
     beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
-    problems = [*before, *header_problems(loaded.names, recipe, named_only=named_only)]
+    problems = [*before, *header_problems(loaded.names, recipe)]
     problems += _row_problems(loaded.rows, rows)
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
@@ -153,12 +148,22 @@ def _judge(
         source, found = _with_people(source, subjects)
         problems += found
     classes, k = build_classes(source, quasi)
-    problems += form_problems(open_session, loaded, recipe)
+    looked = look_at_cells(open_session, loaded, recipe)
+    problems += looked.problems
+    remarks += looked.remarks
     if recipe.method.name == NAME:
         fit = measure_fit(open_session, loaded, original, recipe)
         goals = [fit.goal, *unmeasured(recipe)[1:]]
         problems += [*fit.problems, *beside]
-        return conclude(loaded.rows, classes, int(fit.goal.achieved or 0), goals, problems, has_classes=False)
+        return conclude(
+            loaded.rows,
+            classes,
+            int(fit.goal.achieved or 0),
+            goals,
+            problems,
+            has_classes=False,
+            remarks=remarks,
+        )
     findings = measure(source, quasi)
     problems += [finding.problem for finding in findings if finding.problem]
     goals = [finding.goal for finding in findings]

@@ -12,10 +12,13 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Any, Final
 
 from shoal.recipe import Column, Recipe
+from shoal.verify.foreign import Interval, Kind, Lost, Members, Prefix, read_foreign
 from shoal.verify.form import members
 from shoal.verify.nodes import tree_nodes
 from shoal.verify.value import BLANKS
@@ -26,6 +29,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d", re.ASCII)  # 007 is a code, not a number
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 _STORED_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
 
@@ -38,11 +42,12 @@ OTHER: Final = _Other()
 
 @dataclass(frozen=True)
 class Span:
-    """Everything from `low` to `high`; `without_high`: up to it, but not itself."""
+    """Everything from `low` to `high`, but for an end that it is `without`."""
 
     low: Key
     high: Key
     without_high: bool = False
+    without_low: bool = False
 
 
 Cover = Span | frozenset[Key] | set[Key] | None
@@ -99,6 +104,8 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
     else:
         key, cover = _of_texts(stored)
 
+    known = {key(text) for text in texts}
+
     def key_of_cell(cell: str | None) -> Key:
         text = clean(cell)
         return None if text is None else key(text)
@@ -110,11 +117,37 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
         if text is None or text == "*":
             return _MISSING if text is None else None
         covered = cover(text)
+        if isinstance(covered, frozenset) and known.isdisjoint(covered):
+            return _of_another_tool(text, kind, known, covered)
         return (
             {*covered, None} if has_blanks and isinstance(covered, frozenset) and "" in covered else covered
         )
 
     return Reading(key_of_cell, cover_of_cells)
+
+
+def _of_another_tool(text: str, kind: str, known: Collection[Key], otherwise: Cover) -> Cover:
+    """Read a cell that says nothing in our own forms as another tool may have written it."""
+    found = read_foreign(text, _LINES.get(kind, "text"))
+    if isinstance(found, Lost):
+        return None
+    if isinstance(found, Prefix):
+        texts = (key for key in known if isinstance(key, str) and len(key) == found.length)
+        return frozenset(key for key in texts if key.startswith(found.kept))
+    if isinstance(found, Members):
+        return frozenset(map(_point, found.points))
+    if isinstance(found, Interval):
+        low = -inf if found.low is None else _point(found.low)
+        high = inf if found.high is None else _point(found.high)
+        return Span(low, high, not found.include_high, not found.include_low)
+    return otherwise
+
+
+def _point(end: Decimal | date) -> int | float:
+    """Return the key of an end: a day's number, a whole number, or a float."""
+    if isinstance(end, date):
+        return end.toordinal()
+    return int(end) if end == end.to_integral_value() else float(end)
 
 
 def _between(low: str | None, high: str | None, key: Callable[[str], Key]) -> Cover:

@@ -141,8 +141,9 @@ def column_bits(covers: Sequence[Cover], keys: Sequence[Key]) -> list[int]:
         if cover is None:
             return everybody
         if isinstance(cover, Span):
+            begin = bisect_right(line, cover.low) if cover.without_low else bisect_left(line, cover.low)
             end = bisect_left(line, cover.high) if cover.without_high else bisect_right(line, cover.high)
-            return up_to[end] & ~up_to[bisect_left(line, cover.low)]
+            return up_to[end] & ~up_to[begin]
         return _with_any(cover, with_key)
 
     return [bits(cover) for cover in covers]

@@ -15,70 +15,41 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from shoal.recipe import Column, Recipe
-from shoal.verify.apostrophe import plain
-from shoal.verify.load import Loaded
-from shoal.verify.session import Session
-from shoal.verify.verdict import Problem, count
-
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MEMBER = re.compile(r"(?:[^,\\\[\]{}]+|\\[,\\\[\]{}])*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 Check = Callable[[str], bool]
+Ends = tuple[Decimal | int, Decimal | int]
 
 
-def form_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Problem]:
-    """Look at every different value of every quasi column whose forms are known."""
-    problems = []
-    for name in recipe.quasi:
-        check = form_check(recipe.columns[name])
-        if check is not None and loaded.has_once(name):
-            problems += _column_problems(session, loaded, name, check)
-    return problems
+def form_of(kind: str, order: Sequence[str] = ()) -> Check:
+    """Return the test for the published values of a kind; `order` is that of an ordinal column."""
+    if kind == "ordinal":
+        return lambda text: text == "*" or positions(text, order) is not None
+    if kind == "categorical":
+        return is_categorical
+    return lambda text: text == "*" or ends(text, kind) is not None
 
 
-def _column_problems(session: Session, loaded: Loaded, name: str, check: Check) -> list[Problem]:
-    column = loaded.column(name)
-    sizes = session.rows(f"SELECT {column}, sum(n_rows) FROM classes GROUP BY {column}")
-    bare = plain if loaded.marked else str
-    wrong = [size for text, size in sizes if text is not None and not check(bare(text))]
-    if not wrong:
-        return []
-    values = count(len(wrong), "different value")
-    rows = count(int(sum(wrong)), "row")
-    return [Problem("verify.form", f"Column `{name}` has {values} in no published form, in {rows}.")]
+def ends(text: str, kind: str) -> Ends | None:
+    """Read ``value`` or ``[low, high]`` of a numeric or date column; None when it is neither.
 
-
-def form_check(column: Column) -> Check | None:
-    """Return the test for the published values of a column; None where any text may stand.
-
-    The nodes of a hierarchy have names of their own, and a kind that the recipe leaves open is
-    found by the maker from the raw table, which the verifier does not see.
+    Examples
+    --------
+    >>> ends("[1, 2.5]", "numeric"), ends("[2, 1]", "numeric")
+    ((Decimal('1'), Decimal('2.5')), None)
     """
-    if column.hierarchy is not None:
+    parse = number if kind == "numeric" else day
+    parts = text[1:-1].split(", ") if _is_wrapped(text, "[]") else [text, text]
+    if len(parts) != 2:
         return None
-    if column.kind == "numeric":
-        return lambda text: text == "*" or _is_value_or_range(text, _number)
-    if column.kind == "date":
-        return lambda text: text == "*" or _is_value_or_range(text, _day)
-    if column.kind == "ordinal":
-        return _ordinal_check(column.order or [])
-    return is_categorical if column.kind == "categorical" else None
+    low, high = parse(parts[0]), parse(parts[1])
+    return None if low is None or high is None or low > high else (low, high)
 
 
-def _is_value_or_range(text: str, parse: Callable[[str], Decimal | int | None]) -> bool:
-    """Accept ``value`` and ``[low, high]`` with low no higher than high."""
-    if not _is_wrapped(text, "[]"):
-        return parse(text) is not None
-    ends = [parse(end) for end in text[1:-1].split(", ")]
-    if len(ends) != 2 or ends[0] is None or ends[1] is None:
-        return False
-    return ends[0] <= ends[1]
-
-
-def _number(text: str) -> Decimal | None:
+def number(text: str) -> Decimal | None:
     """Read a number exactly: two long decimals that are one float may be in the wrong order."""
     if not _NUMBER.fullmatch(text):
         return None
@@ -88,7 +59,7 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
-def _day(text: str) -> int | None:
+def day(text: str) -> int | None:
     """Read a date as the number of its day."""
     if not _DATE.fullmatch(text):  # fromisoformat also takes 20200131 and weeks
         return None
@@ -98,20 +69,17 @@ def _day(text: str) -> int | None:
         return None
 
 
-def _ordinal_check(order: Sequence[str]) -> Check:
-    """Build the test for an ordinal column: its values, and ranges that go upwards."""
-    position = {value: place for place, value in enumerate(order)}
-    alone = {"\\" + value if looks_like_form(value) else value for value in order}
-
-    def check(text: str) -> bool:
-        if text == "*" or text in alone:
-            return True
-        ends = members(text[1:-1]) if _is_wrapped(text, "[]") else None
-        if ends is None or len(ends) != 2 or not position.keys() >= set(ends):
-            return False
-        return position[ends[0]] <= position[ends[1]]
-
-    return check
+def positions(text: str, order: Sequence[str]) -> tuple[int, int] | None:
+    """Read a value of an order, or a range that goes upwards, as places in it; None when it is neither."""
+    if _is_wrapped(text, "[]"):
+        parts = members(text[1:-1])
+    else:
+        bare = text[1:] if text.startswith("\\") else text
+        parts = [bare, bare] if looks_like_form(bare) == text.startswith("\\") else None
+    if parts is None or len(parts) != 2 or not set(order).issuperset(parts):
+        return None
+    low, high = order.index(parts[0]), order.index(parts[1])
+    return (low, high) if low <= high else None
 
 
 def is_categorical(text: str) -> bool:

@@ -24,7 +24,7 @@ def released_columns(recipe: Recipe, names: Sequence[str] = ()) -> list[str]:
 
 
 def header_problems(
-    names: Sequence[str], recipe: Recipe, *, named_only: bool, promised: Sequence[str] | None = None
+    names: Sequence[str], recipe: Recipe, *, promised: Sequence[str] | None = None
 ) -> list[Problem]:
     """Compare the header of a file with the recipe, or with the columns `promised` for this file."""
     promised = released_columns(recipe, names) if promised is None else promised
@@ -34,19 +34,13 @@ def header_problems(
         message = f"{count(len(missing), 'column')} of the recipe missing from the file: {listed(missing)}."
         problems.append(Problem("verify.missing_column", message))
     known = set(recipe.columns) if missing else None
-    problems += _forbidden(names, promised, recipe, named_only, known)
+    problems += _forbidden(names, promised, known)
     problems += _duplicates(names, known)
     return problems
 
 
-def _forbidden(
-    names: Sequence[str], promised: Sequence[str], recipe: Recipe, named_only: bool, known: set[str] | None
-) -> list[Problem]:
-    places = [
-        place
-        for place, name in enumerate(names)
-        if name not in promised and not (named_only and name not in recipe.columns)
-    ]
+def _forbidden(names: Sequence[str], promised: Sequence[str], known: set[str] | None) -> list[Problem]:
+    places = [place for place, name in enumerate(names) if name not in promised]
     if not places:
         return []
     what = count(len(places), "column")

@@ -25,6 +25,13 @@ _UNITS: dict[str, Callable[[date], str]] = {
     "year": lambda day: f"{day.year:04}",
     "decade": lambda day: f"{day.year // 10 * 10:04}s",
 }
+UNIT_LABELS = {
+    "week": re.compile(r"\d{4}-W\d\d", re.ASCII),
+    "month": re.compile(r"\d{4}-(0[1-9]|1[0-2])", re.ASCII),
+    "quarter": re.compile(r"\d{4}-Q[1-4]", re.ASCII),
+    "year": re.compile(r"\d{4}", re.ASCII),
+    "decade": re.compile(r"\d{3}0s", re.ASCII),
+}
 
 
 def tree_nodes(
