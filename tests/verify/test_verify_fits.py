@@ -158,7 +158,7 @@ def test_the_command_needs_the_original_too(tmp_path: Path) -> None:
 
 def test_the_rest_is_verified_as_ever(tmp_path: Path) -> None:
     asked = recipe({"q": {"kind": "numeric"}})
-    out = write(tmp_path / "out.csv", ["q"], [(box,) for box in [*BOXES[:4], "8-9"]])
+    out = write(tmp_path / "out.csv", ["q"], [(box,) for box in [*BOXES[:4], "8 to 9"]])
     (tmp_path / "raw.csv").write_text("q,s\n1,x\n2,x\n4,x\n8,x\n9,y\n")
 
     found = [code for code, _ in problems(verify(out, asked, original=tmp_path / "raw.csv", rows=6))]

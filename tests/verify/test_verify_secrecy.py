@@ -43,8 +43,22 @@ CASES: dict[str, dict[str, Any]] = {
     "verify.form": {"release": (HEADER + ROW + f"{MARK},x,y\n" * 2).encode()},
     "verify.k": {"release": (HEADER + ROW).encode()},
     "verify.digest": {"release": (HEADER + ROW * 2).encode(), "manifest": f'{{"{MARK}'},
+    "verify.manifest": {
+        "release": (HEADER + ROW * 2).encode(),
+        "manifest": f'{{"suppressed": "{MARK}", "goals": "{MARK}", "loss": {{"il": "{MARK}"}}, "release": {{"rows": "{MARK}"}}}}',
+    },
+    "verify.node": {
+        "release": (HEADER + ROW * 2).encode(),
+        "columns": {"job": {"role": "quasi", "hierarchy": {"all": [f"{MARK}2"]}}},
+    },
+    "verify.grid": {
+        "release": (HEADER + ROW * 2).encode(),
+        "columns": {"age": {"role": "quasi", "kind": "numeric", "grid": 5.0}},
+        "output": {"bounds": "snapped"},
+    },
     "verify.rows": {"release": (HEADER + ROW * 2).encode(), "rows": 7},
     "verify.original_rows": {"release": (HEADER + ROW * 3).encode(), "original": RAW},
+    "verify.original_match": {"release": (HEADER + f"7,{MARK},{MARK}\n" * 2).encode(), "original": RAW},
     "verify.original_values": {"release": (HEADER + f"1,{MARK},{MARK}2\n" * 2).encode(), "original": RAW},
 }
 
@@ -77,7 +91,10 @@ def test_a_verdict_never_shows_a_cell(tmp_path: Path, code: str) -> None:
     raw = tmp_path / "raw.csv"
     raw.write_text(case.get("original", ""))
 
-    verdict = verify(path, RECIPE, original=raw if "original" in case else None, rows=case.get("rows"))
+    sections = RECIPE.to_dict()
+    columns = {**sections["columns"], **case.get("columns", {})}
+    recipe = Recipe.from_dict({**sections, "columns": columns, "output": case.get("output", {})})
+    verdict = verify(path, recipe, original=raw if "original" in case else None, rows=case.get("rows"))
 
     assert code in [problem.code for problem in verdict.problems]
     for shown in (verdict, verdict.problems, verdict.goals, verdict.to_dict()):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.verify.anatomy_original import parts_original_problems
-from shoal.verify.digest import parts_digest_problems
 from shoal.verify.header import header_problems
 from shoal.verify.load import Loaded, existing, load, load_arrow
+from shoal.verify.manifest import Counted, Told, number_problems, parts_digest_problems, read_manifest
+from shoal.verify.original import load_original
 from shoal.verify.session import Session, UnreadableError, session
 from shoal.verify.verdict import Goal, Problem, Verdict, conclude, count
 
@@ -50,14 +51,15 @@ def verify_parts(
     named = Path(path)
     files = [existing(named.with_name(f"{named.stem}.{title}{named.suffix}")) for title in _TITLES]
     raw = None if original is None else existing(original, any_ending=True)
-    before = parts_digest_problems(named, dict(zip(_TITLES, files, strict=True))) if manifest else []
+    told = read_manifest(named) if manifest else Told()
+    before = parts_digest_problems(told, dict(zip(_TITLES, files, strict=True)))
     promised = _promised(recipe)
 
     def read(open_session: Session, at: int) -> Loaded:
         safe = recipe.output.spreadsheet_safe
         return load(open_session, files[at], promised[at], spreadsheet_safe=safe)
 
-    return _verdict(recipe, read, rows, before, raw)
+    return _verdict(recipe, read, rows, before, raw, told)
 
 
 def verify_part_files(quasi: Path, sensitive: Path, recipe: Recipe, *, rows: int | None = None) -> Verdict:
@@ -69,7 +71,7 @@ def verify_part_files(quasi: Path, sensitive: Path, recipe: Recipe, *, rows: int
         safe = recipe.output.spreadsheet_safe
         return load(open_session, files[at], promised[at], spreadsheet_safe=safe)
 
-    return _verdict(recipe, read, rows, [], None)
+    return _verdict(recipe, read, rows)
 
 
 def verify_part_tables(
@@ -77,7 +79,7 @@ def verify_part_tables(
 ) -> Verdict:
     """Verify two pyarrow tables in memory."""
     tables = (quasi, sensitive)
-    return _verdict(recipe, lambda opened, at: load_arrow(opened, tables[at], "released"), rows, [], None)
+    return _verdict(recipe, lambda opened, at: load_arrow(opened, tables[at], "released"), rows)
 
 
 def _promised(recipe: Recipe) -> tuple[list[str], list[str]]:
@@ -87,7 +89,12 @@ def _promised(recipe: Recipe) -> tuple[list[str], list[str]]:
 
 
 def _verdict(
-    recipe: Recipe, read: Load, rows: int | None, before: Sequence[Problem], raw: Path | None
+    recipe: Recipe,
+    read: Load,
+    rows: int | None,
+    before: Sequence[Problem] = (),
+    raw: Path | None = None,
+    told: Told = Told(),  # noqa: B008  # it is frozen
 ) -> Verdict:
     with session() as open_session:
         loaded, problems = _loaded(open_session, read)
@@ -103,11 +110,16 @@ def _verdict(
         found += [] if found else _group_problems(open_session)
         diversity, more = _diversity(open_session, recipe)
         problems += [*found, *more]
+        suppressed = None
         if raw is not None:
+            original = load_original(open_session, raw, recipe)
+            suppressed = original.rows - loaded.quasi.rows
             parts = (loaded.quasi, None if found else loaded.sensitive)
-            problems += parts_original_problems(open_session, parts, raw, recipe)
+            problems += parts_original_problems(open_session, parts, original, recipe)
         groups = int(open_session.row("SELECT count(*) FROM groups")[0])
-        return conclude(loaded.quasi.rows, groups, None, [_goal(recipe, diversity)], problems)
+        goals = [_goal(recipe, diversity)]
+        problems += number_problems(told, Counted(loaded.quasi.rows, groups, goals, suppressed))
+        return conclude(loaded.quasi.rows, groups, None, goals, problems)
 
 
 def _goal(recipe: Recipe, achieved: int) -> Goal:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from shoal.recipe import ANATOMY_COUNT, Recipe
 from shoal.verify.anatomy_groups import group_problems
 from shoal.verify.load import Loaded
-from shoal.verify.original import load_original, row_problems
+from shoal.verify.original import row_problems
 from shoal.verify.session import Session, column
 from shoal.verify.value import settled
 from shoal.verify.verdict import Problem, count, listed
 
 
 def parts_original_problems(
-    session: Session, parts: tuple[Loaded, Loaded | None], path: Path, recipe: Recipe
+    session: Session, parts: tuple[Loaded, Loaded | None], original: Loaded, recipe: Recipe
 ) -> list[Problem]:
-    """Load the original and compare.
+    """Compare with the original.
 
     The counts of the sensitive file are rows only where both files agree; else it is not compared.
     """
     quasi, sensitive = parts
-    original = load_original(session, path, recipe)
     problems = row_problems(quasi.rows, original.rows, recipe.privacy.max_suppressed)
     problems += _value_problems(session, quasi, original, recipe.named("quasi", "keep"), recipe)
     if sensitive is not None:

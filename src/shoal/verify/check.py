@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verify.anatomy import verify_parts
+from shoal.verify.averages import average_problems
 from shoal.verify.cells import look_at_cells
 from shoal.verify.classes import Source, build_classes, check_subjects, load_people
-from shoal.verify.digest import digest_problems
 from shoal.verify.goal import measure, unmeasured
 from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
+from shoal.verify.loss import box_losses, class_losses
+from shoal.verify.manifest import (
+    Counted,
+    Told,
+    digest_problems,
+    number_problems,
+    read_manifest,
+    told_suppressed,
+)
 from shoal.verify.nonhomogeneous import NAME, measure_fit
 from shoal.verify.original import load_original, original_problems
 from shoal.verify.session import Session, UnreadableError, session
@@ -55,7 +64,7 @@ def verify(
     rows : int, optional
         How many rows the maker says it released; of several views, in each.
     manifest : bool, default True
-        Compare the file with the digest in ``<path>.manifest.json``, where there is one.
+        Compare the file with the digest and the numbers in ``<path>.manifest.json``, where there is one.
     subjects : pyarrow.Array, optional
         Whose each row of the file is, in its order; never released, so only the maker has it. With it k and
         all goals count people instead of rows.
@@ -78,22 +87,53 @@ def verify(
             message = "A release of the method `anatomy` is compared with a file only."
             raise RecipeError("recipe.invalid", message, "give the path of the original")
         return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
+    raw = _existing_original(original)
     if has_views(recipe):
-        parts = promised_views(recipe)
-        files = view_files(path, len(parts))
-        before = view_digest_problems(path, files) if manifest else []
-        how: Any = {"original": original, "rows": rows, "manifest": False}
-        return one_verdict([verify(f, part, **how) for f, part in zip(files, parts, strict=True)], before)
+        return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
     release = existing(path)
-    raw = existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
-    problems = digest_problems(release) if manifest else []
-    with session(in_order=subjects is not None) as open_session:
+    told = read_manifest(release) if manifest else Told()
+    return _verify_file(release, _Task(recipe, raw, rows, subjects, told))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a release is compared with; see `verify`."""
+
+    recipe: Recipe
+    raw: Path | pa.Table | None
+    rows: int | None
+    subjects: pa.Array | None = None
+    told: Told = field(default_factory=Told)
+
+
+def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
+    """Return the original; a file must be there."""
+    return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
+
+
+def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
+    """Verify every view as a table of its own."""
+    parts = promised_views(task.recipe)
+    files = view_files(path, len(parts))
+    told = read_manifest(Path(path)) if manifest else Told()
+    before = view_digest_problems(told, files)
+    verdicts = [
+        _verify_file(file, replace(task, recipe=part, told=told.of_view(at)))
+        for at, (file, part) in enumerate(zip(files, parts, strict=True))
+    ]
+    return one_verdict(verdicts, before, told)
+
+
+def _verify_file(release: Path, task: _Task) -> Verdict:
+    """Verify one file."""
+    problems = digest_problems(task.told, release)
+    with session(in_order=task.subjects is not None) as open_session:
         try:
-            safe = recipe.output.spreadsheet_safe
-            loaded = load(open_session, release, released_columns(recipe), spreadsheet_safe=safe)
+            safe = task.recipe.output.spreadsheet_safe
+            loaded = load(open_session, release, released_columns(task.recipe), spreadsheet_safe=safe)
         except UnreadableError as fault:
-            return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
-        return _judge(open_session, loaded, recipe, rows, problems, raw, subjects)
+            return _unread(task.recipe, [*problems, Problem(fault.code, fault.message)])
+        return _judge(open_session, loaded, task, problems)
 
 
 def verify_table(
@@ -115,29 +155,22 @@ def verify_table(
     if has_views(recipe):
         message = "A release in several views has several tables."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
-    raw = existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
+    task = _Task(recipe, _existing_original(original), rows, subjects)
     with session(in_order=subjects is not None) as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")
         except UnreadableError as fault:
             return _unread(recipe, [Problem(fault.code, fault.message)])
-        return _judge(open_session, loaded, recipe, rows, [], raw, subjects)
+        return _judge(open_session, loaded, task, [])
 
 
-def _judge(
-    open_session: Session,
-    loaded: Loaded,
-    recipe: Recipe,
-    rows: int | None,
-    before: Sequence[Problem],
-    raw: Path | pa.Table | None,
-    subjects: pa.Array | None,
-) -> Verdict:
-    """Check columns, rows, forms and goals of a loaded release, and compare it with the original."""
-    original = None if raw is None else load_original(open_session, raw, recipe)
+def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[Problem]) -> Verdict:
+    """Check columns, rows, cells and goals of a loaded release; compare it with original and manifest."""
+    recipe, subjects = task.recipe, task.subjects
+    original = None if task.raw is None else load_original(open_session, task.raw, recipe)
     beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]
-    problems += _row_problems(loaded.rows, rows)
+    problems += _row_problems(loaded.rows, task.rows)
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
@@ -151,25 +184,49 @@ def _judge(
     looked = look_at_cells(open_session, loaded, recipe)
     problems += looked.problems
     remarks += looked.remarks
-    if recipe.method.name == NAME:
+    has_classes = recipe.method.name != NAME
+    if has_classes:
+        findings = measure(source, quasi)
+        problems += [finding.problem for finding in findings if finding.problem]
+        goals = [finding.goal for finding in findings]
+    else:
         fit = measure_fit(open_session, loaded, original, recipe)
+        problems += fit.problems
         goals = [fit.goal, *unmeasured(recipe)[1:]]
-        problems += [*fit.problems, *beside]
-        return conclude(
-            loaded.rows,
-            classes,
-            int(fit.goal.achieved or 0),
-            goals,
-            problems,
-            has_classes=False,
-            remarks=remarks,
-        )
-    findings = measure(source, quasi)
-    problems += [finding.problem for finding in findings if finding.problem]
-    goals = [finding.goal for finding in findings]
-    wildcard = wildcard_k(source, quasi, k)
+        k = int(fit.goal.achieved or 0)
     problems += beside
-    return conclude(loaded.rows, classes, k, goals, problems, k_wildcard=wildcard, remarks=remarks)
+    if original is not None and recipe.output.values == "microaggregate":
+        problems += average_problems(open_session, loaded, original, recipe)
+    losses = _losses(source, original, task.told, quasi if has_classes else [])
+    suppressed = None if original is None else original.rows - loaded.rows
+    counted = Counted(loaded.rows, classes, goals, suppressed, losses, at_least=not has_classes)
+    problems += number_problems(task.told, counted)
+    wildcard = wildcard_k(source, quasi, k) if has_classes else None
+    return conclude(
+        loaded.rows,
+        classes,
+        k,
+        goals,
+        problems,
+        has_classes=has_classes,
+        k_wildcard=wildcard,
+        remarks=remarks,
+    )
+
+
+def _losses(
+    source: Source, original: Loaded | None, told: Told, quasi: Sequence[str]
+) -> dict[str, float | None]:
+    """Measure what a manifest says was lost: by its own number of suppressed rows without the original."""
+    if "loss" not in told.sections or not source.loaded.rows:
+        return {}
+    losses: dict[str, float | None] = {}
+    suppressed = told_suppressed(told)
+    if original is not None:
+        suppressed = max(0, original.rows - source.loaded.rows)
+        if source.recipe.output.values == "generalize":
+            losses |= box_losses(source, original, suppressed)
+    return losses | (class_losses(source, quasi, suppressed) if quasi else {})
 
 
 def _check_subjects(subjects: pa.Array | None, recipe: Recipe) -> None:

@@ -129,7 +129,7 @@ def read_sides(
     others: Sequence[str],
 ) -> Sides:
     """Read the columns of both tables; quasi columns that the release does not have are left out."""
-    published = {name: _published_as(loaded, name) for name in quasi}
+    published = {name: published_as(loaded, name) for name in quasi}
     published = {name: columns for name, columns in published.items() if columns}
     shown = [column for columns in published.values() for column in columns]
     boxes, released = grouped(session, loaded, [*shown, *others])
@@ -143,7 +143,8 @@ def read_sides(
     return Sides(axes, released, raw)
 
 
-def _published_as(loaded: Loaded, name: str) -> list[str]:
+def published_as(loaded: Loaded, name: str) -> list[str]:
+    """List the columns of a file that a quasi column is published as: itself or its bounds, or none."""
     bounds = [f"{name}_low", f"{name}_high"]
     if loaded.has_once(name):
         return [name]

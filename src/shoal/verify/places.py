@@ -66,7 +66,7 @@ def tree(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> Tree
     """Find the leaves of a column's values in its hierarchy."""
     column = recipe.columns[name]
     kind = column.kind or found_kind(texts, column, stored)
-    keys, chains = _chains(recipe, name, kind, texts, stored)
+    keys, chains = chains_of(recipe, name, kind, texts, stored)
     inner = {node for chain in chains.values() for node in chain[1:]}
     strange = sum(key not in chains or chains[key][0] in inner for key in keys.values())
     if strange:
@@ -75,7 +75,7 @@ def tree(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> Tree
     if len({chain[-1] for chain in chains.values()}) > 1:
         message = f"The hierarchy of column `{name}` has several roots."
         raise HierarchyError("hierarchy.roots", message, "end all paths with one label")
-    height = _heights(chains.values())
+    height = heights(chains.values())
     number = {node: place for place, node in enumerate(height)}
     places = {text: number[chains[key][0]] for text, key in keys.items()}
     above = {
@@ -85,7 +85,7 @@ def tree(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> Tree
     return Tree(places, above, max(height.values(), default=0))
 
 
-def _heights(chains: Collection[Chain]) -> dict[Hashable, int]:
+def heights(chains: Collection[Chain]) -> dict[Hashable, int]:
     """Return the longest path below each node."""
     height: dict[Hashable, int] = {}
     for chain in chains:
@@ -94,7 +94,7 @@ def _heights(chains: Collection[Chain]) -> dict[Hashable, int]:
     return height
 
 
-def _chains(
+def chains_of(
     recipe: Recipe, name: str, kind: str, texts: Collection[str], stored: str
 ) -> tuple[Mapping[str, Any], dict[Any, Chain]]:
     """Return the key of each text, and the nodes from each leaf's key up to the root."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from shoal.errors import DataError
 from shoal.recipe import Column, Output, Recipe
-from shoal.verify.digest import parts_digest_problems
 from shoal.verify.load import existing
+from shoal.verify.manifest import Counted, Told, number_problems, parts_digest_problems
 from shoal.verify.verdict import Goal, Problem, Verdict, conclude
 
 _MORE_IS_BETTER = ("k-anonymity", "l-diversity")
@@ -51,22 +51,25 @@ def view_files(path: str | Path, number: int) -> list[Path]:
     return [existing(file) for file in files]
 
 
-def view_digest_problems(path: str | Path, files: Sequence[Path]) -> list[Problem]:
+def view_digest_problems(told: Told, files: Sequence[Path]) -> list[Problem]:
     """Compare all views with the one manifest."""
-    return parts_digest_problems(Path(path), {f"view {at}": file for at, file in enumerate(files, 1)})
+    return parts_digest_problems(told, {f"view {at}": file for at, file in enumerate(files, 1)})
 
 
-def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem]) -> Verdict:
+def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: Told) -> Verdict:
     """Put the verdicts about all views together: rows and classes summed, the worst of all else."""
     problems = [*before]
+    goals = worst_goals([verdict.goals for verdict in verdicts])
+    classes = sum(verdict.classes for verdict in verdicts)
     wildcards = [verdict.k_wildcard for verdict in verdicts]
     for at, verdict in enumerate(verdicts, 1):
         problems += [Problem(found.code, f"View {at}: {found.message}") for found in verdict.problems]
+    problems += number_problems(told, Counted(min(verdict.rows for verdict in verdicts), classes, goals))
     return conclude(
         sum(verdict.rows for verdict in verdicts),
-        sum(verdict.classes for verdict in verdicts),
+        classes,
         min(verdict.k or 0 for verdict in verdicts),
-        worst_goals([verdict.goals for verdict in verdicts]),
+        goals,
         problems,
         k_wildcard=None if None in wildcards else min(number or 0 for number in wildcards),
         remarks=list(dict.fromkeys(remark for verdict in verdicts for remark in verdict.remarks)),
