@@ -40,7 +40,8 @@ def released(tmp_path_factory):
             "columns": {
                 **{name: {"role": "quasi"} for name in QUASI},
                 "zip": {"role": "quasi", "hierarchy": {"prefix": 1}},
-                "job": {"role": "quasi", "hierarchy": JOBS, "weight": 0.2},
+                "job": {"role": "quasi", "hierarchy": JOBS, "weight": 0.9},
+                "sex": {"role": "quasi", "weight": 0.5},
                 "ill": {"role": "sensitive"},
             },
             "privacy": {"k": 4, "missing": "suppress", "max_suppressed": 0.1},

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.errors import DataError, Fault
@@ -28,6 +30,7 @@ _HINTS = {
 }
 
 Reader = LineReader | NodeReader | FlatReader
+Sizes = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -99,9 +102,7 @@ class Labels:
         }
 
 
-def read_labels(
-    encoded: Encoded, texts: pl.DataFrame, sizes: IntArray, missing: Collection[str] = ()
-) -> Labels:
+def read_labels(encoded: Encoded, texts: pl.DataFrame, sizes: Sizes, missing: Collection[str] = ()) -> Labels:
     """Read what each class publishes.
 
     Parameters
@@ -130,7 +131,7 @@ def read_labels(
 
 
 def _column_labels(
-    column: QuasiColumn, texts: pl.DataFrame, sizes: IntArray, blanks: Collection[str]
+    column: QuasiColumn, texts: pl.DataFrame, sizes: Sizes, blanks: Collection[str]
 ) -> ColumnLabels | Fault:
     """Read each distinct label once."""
     reader = _reader(column)

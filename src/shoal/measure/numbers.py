@@ -26,7 +26,8 @@ _EXACT_IN_FLOAT = 2**53
 def number_of(kind: str, order: tuple[str, ...] = ()) -> NumberOf:
     """Return the function that turns a text of this kind of column into a number, or None."""
     places = {text: place for place, text in enumerate(order)}
-    return {"numeric": _number, "date": _day, "ordinal": places.get}[kind]
+    by_kind: dict[str, NumberOf] = {"numeric": _number, "date": _day, "ordinal": places.get}
+    return by_kind[kind]
 
 
 def _number(text: str) -> Number | None:
