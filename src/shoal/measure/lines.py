@@ -6,7 +6,7 @@ may lie outside of the table, as those on a grid do; it then costs its whole wid
 
 from __future__ import annotations
 
-import numpy as np
+from bisect import bisect_left, bisect_right
 
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
@@ -31,6 +31,7 @@ class LineReader:
         self._column = column
         self._number = number_of(column.kind, column.order)
         self._whole = column.numbers.dtype.kind == "i"
+        self._numbers: list[Number] = column.numbers.tolist()
 
     def own(self, text: str) -> Meaning | None:
         """Read a label in one of shoal's own forms; None if it is in none."""
@@ -75,7 +76,7 @@ class LineReader:
         lengths = {len(self._column.texts[at]) for at in (0, -1)} if self._column.texts else set()
         if self._column.kind != "numeric" or not self._whole or lengths != {mask.length}:
             return None
-        if not (mask.kept.isdecimal() and mask.kept.isascii() and self._column.numbers[0] >= 0):
+        if not (mask.kept.isdecimal() and mask.kept.isascii() and self._numbers[0] >= 0):
             return None
         low, high = (int(mask.kept.ljust(mask.length, digit)) for digit in "09")
         return self._between(foreign.MASKED, low, high)
@@ -95,14 +96,13 @@ class LineReader:
         if self._column.kind == "date":
             found = calendar_period(text) or (found and in_days(found)) or found
         ends = None if found is None else stretch(found, self._number, whole=self._whole)
-        if found is None or ends is None or len(self._column.numbers) == 0:
+        if found is None or ends is None or not self._numbers:
             return None
         low, high = ends
-        lowest, highest = self._column.numbers[[0, -1]].tolist()
         return self._between(
             found.style,
-            lowest if low is None else low,
-            highest if high is None else high,
+            self._numbers[0] if low is None else low,
+            self._numbers[-1] if high is None else high,
             has_low=self._whole or found.has_low,
             has_high=self._whole or found.has_high,
         )
@@ -125,7 +125,6 @@ class LineReader:
 
     def _holds(self, low: Number, high: Number, *, has_low: bool = True, has_high: bool = True) -> bool:
         """Say whether a value of the raw table lies between."""
-        numbers = self._column.numbers
-        first = np.searchsorted(numbers, low, side="left" if has_low else "right")
-        last = np.searchsorted(numbers, high, side="right" if has_high else "left")
-        return bool(first < last)
+        first = (bisect_left if has_low else bisect_right)(self._numbers, low)
+        last = (bisect_right if has_high else bisect_left)(self._numbers, high)
+        return first < last
