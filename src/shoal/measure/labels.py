@@ -22,7 +22,7 @@ from shoal.table.readings import FloatArray, Reading, node_costs
 
 _HINTS = {
     "line": "each cell should be a value of the raw column, or a range that holds one, such as [20, 29], "
-    "[20, 30[ or >=20, or *",
+    "[20, 30[ or >=20, or *; if the release was made with a hierarchy, give it",
     "tree": "each cell should be a node of the column's hierarchy, or *; give the hierarchy that the release "
     "was made with",
     "flat": "each cell should be a value of the raw column, a set of them such as {a, b}, or *; if the "
