@@ -28,6 +28,7 @@ CODES: dict[str, str] = {
     "data.kind": "A column has cells that do not fit the kind given for it.",
     "data.infinite": "A numeric column holds infinities.",
     "data.order": "An ordinal column holds values that its order does not list.",
+    "data.labels": "A quasi column of a release has labels that mean nothing for the raw table.",
     "data.missing": "A quasi column has missing values and the recipe says that this is an error.",
     "hierarchy.unreadable": "A hierarchy file cannot be opened or parsed.",
     "hierarchy.cycle": "A hierarchy contains a cycle.",

@@ -23,7 +23,8 @@ def measure(
 ) -> None:
     """Measure the raw table's risk and, with --released, the loss and risk of a release.
 
-    The release is measured from the file and the raw table's ranges alone.
+    The release is measured from the file and the raw table's ranges alone. It may be by another tool:
+    intervals, masks and suppressed cells as ARX, sdcMicro and anjana write them are understood.
     """
     with reporting(as_json, quiet):
         from shoal.measure.overview import measure_tables
@@ -62,4 +63,14 @@ def _print(numbers: dict[str, Any]) -> None:
         for key, value in {**numbers["loss"], **numbers["measures"]}.items():
             losses.add_row(key, "not defined" if value is None else f"{value:,.6g}")
         Console().print(losses)
-        print("\n".join(bound_lines(numbers)))
+        print("\n".join([*bound_lines(numbers), *_style_lines(numbers["read_as"])]))
+
+
+def _style_lines(read_as: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Say how labels in another tool's style were read, one line for each column that has any."""
+    from shoal.measure.labels import counted
+
+    return [
+        f"{name}: read as " + ", ".join(f"{one['style']} ({counted(one['cells'], 'cell')})" for one in styles)
+        for name, styles in read_as.items()
+    ]

@@ -11,14 +11,14 @@ import polars as pl
 from shoal.errors import DataError, RecipeError
 from shoal.measure.bound import Bound, recipe_bound, told_bound
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
-from shoal.measure.published import published_costs
-from shoal.measure.released import classes_of, measure_release, published_names
+from shoal.measure.labels import Labels
+from shoal.measure.released import ReadRelease, loss_of, published_names, read_classes
 from shoal.measure.risk import risk
 from shoal.recipe import Recipe, column_faults
 from shoal.stages import Progress, stage
-from shoal.table.columns import Encoded
+from shoal.table.columns import Encoded, IntArray
 from shoal.table.encode import encode
-from shoal.table.read import read, read_release
+from shoal.table.read import read, read_any_release
 from shoal.table.readings import Reading, Whd
 
 
@@ -40,14 +40,15 @@ def measure_tables(
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
     if released is None:
         return numbers
-    frame = _release_of(encoded, released, recipe)
+    # Labels are read before the bound: nobody should wait for that to hear that they cannot be read.
+    release = read_classes(encoded, _release_of(encoded, released, recipe), recipe)
     least = None
     if bound:
         with stage(timings, "bounding", progress) as tick:
-            suppressed = encoded.n_rows - frame.height
+            suppressed = encoded.n_rows - release.frame.height
             least = recipe_bound(encoded, recipe, suppressed=suppressed, progress=tick)
     with stage(timings, "measure", progress):
-        return numbers | _released_numbers(encoded, frame, recipe, least)
+        return numbers | _released_numbers(encoded, release, recipe, least)
 
 
 def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
 
 def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
     """Read a release; refuse one that cannot be of this table."""
-    frame = read_release(path, spreadsheet_safe=recipe.output.spreadsheet_safe)
+    names = [name for quasi in recipe.quasi for name in (quasi, f"{quasi}_low", f"{quasi}_high")]
+    frame = read_any_release(path, names, spreadsheet_safe=recipe.output.spreadsheet_safe)
     absent = [name for name in published_names(frame, recipe) if name not in frame.columns]
     if absent or frame.height > encoded.n_rows:
         missing = f"{len(absent)} columns missing"
@@ -72,34 +74,33 @@ def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
 
 
 def _released_numbers(
-    encoded: Encoded, frame: pl.DataFrame, recipe: Recipe, least: Bound | None
+    encoded: Encoded, release: ReadRelease, recipe: Recipe, least: Bound | None
 ) -> dict[str, Any]:
-    classes, labels = classes_of(frame, published_names(frame, recipe))
-    sizes = np.bincount(labels)
-    measures: dict[str, float | None] = {}
-    if recipe.output.values == "generalize":
-        measures = _more_measures(encoded, classes, labels)
+    sizes = release.sizes
+    measures = {} if release.labels is None else _more_measures(encoded, release.labels, release.class_of_row)
     return {
         "k": int(sizes.min()),
         "classes": len(sizes),
-        "loss": measure_release(encoded, frame, recipe).to_dict(),
+        "suppressed": encoded.n_rows - release.frame.height,
+        "loss": loss_of(encoded, release, recipe).to_dict(),
         "measures": measures,
         **told_bound(least),
         "risk": risk(sizes, recipe.privacy.k).to_dict(),
+        "read_as": release.read_as,
     }
 
 
-def _more_measures(encoded: Encoded, classes: Any, labels: Any) -> dict[str, float | None]:
+def _more_measures(encoded: Encoded, published: Labels, labels: IntArray) -> dict[str, float | None]:
     """Measure what the contract's losses leave out; NCP by its three readings, as GCP is."""
     n, weights = encoded.n_rows, encoded.weights
     sizes = np.bincount(labels)
     suppressed = n - len(labels)
 
     def gcp(reading: Reading) -> float:
-        lost = float(sizes @ (published_costs(encoded, classes, reading) @ weights))
+        lost = float(sizes @ (published.costs(reading) @ weights))
         return (lost + suppressed * float(weights.sum())) / (n * float(weights.sum()))
 
-    uniform, height = (published_costs(encoded, classes, Whd(scheme)) for scheme in ("uniform", "height"))
+    uniform, height = (published.costs(Whd(scheme)) for scheme in ("uniform", "height"))
     return {
         "gcp_leaves": gcp("leaves"),
         "gcp_order": gcp("order"),

@@ -2,17 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.measure.labels import Labels, read_labels
 from shoal.measure.loss import Loss, loss
-from shoal.measure.published import published_costs
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.frames import series
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class ReadRelease:
+    """A release, with what its labels mean.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Its rows, without those that are suppressed.
+    class_of_row : ndarray of shape (n_rows,), int32
+        Rows that are published alike are one class.
+    labels : Labels or None
+        What the classes publish; None where these are typical values, which have no width.
+    read_as : dict
+        For each column with labels in another tool's style, the styles and how many cells have them.
+    """
+
+    frame: pl.DataFrame
+    class_of_row: IntArray
+    labels: Labels | None
+    read_as: dict[str, list[dict[str, str | int]]]
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many rows each class has."""
+        return np.bincount(self.class_of_row)
+
+
+def read_classes(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) -> ReadRelease:
+    """Put the rows of a release into classes and read what these publish.
+
+    shoal leaves suppressed rows out; other tools keep them, with every quasi cell lost. Such rows count as
+    suppressed where some label is in another tool's style, or where they are fewer than k, as no class is.
+
+    Raises
+    ------
+    DataError
+        `data.labels` where labels mean nothing.
+    """
+    classes, numbers = classes_of(released, published_names(released, recipe))
+    if recipe.output.values != "generalize":
+        return ReadRelease(released, numbers, None, {})
+    sizes = np.bincount(numbers)
+    labels = read_labels(encoded, classes, sizes, recipe.input.missing)
+    lost = (labels.costs() == 1.0).all(axis=1)
+    n_lost = int(sizes[lost].sum())
+    if lost.all() or not (labels.read_as or 0 < n_lost < recipe.privacy.k):
+        return ReadRelease(released, numbers, labels, labels.read_as)
+    kept = released.filter(pl.Series(~lost[numbers]))
+    classes, numbers = classes_of(kept, published_names(kept, recipe))
+    remaining = read_labels(encoded, classes, np.bincount(numbers), recipe.input.missing)
+    return ReadRelease(kept, numbers, remaining, labels.read_as)
 
 
 def measure_release(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) -> Loss:
@@ -21,14 +74,16 @@ def measure_release(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) ->
     `encoded` is the raw table: its ranges and trees are the yardstick, and the rows that it has
     more than the release are the suppressed ones.
     """
-    names = published_names(released, recipe)
-    classes, numbers = classes_of(released, names)
-    boxes = recipe.output.values == "generalize"
-    costs = published_costs(encoded, classes) if boxes else None
-    labels = _padded(numbers, encoded.n_rows)
+    return loss_of(encoded, read_classes(encoded, released, recipe), recipe)
+
+
+def loss_of(encoded: Encoded, release: ReadRelease, recipe: Recipe) -> Loss:
+    """Return the losses of a release whose labels have been read."""
+    costs = None if release.labels is None else release.labels.costs()
+    labels = _padded(release.class_of_row, encoded.n_rows)
     label = None
     if recipe.label is not None and recipe.label in recipe.named("sensitive", "keep"):
-        ranks = series(released, recipe.label).cast(pl.String).fill_null("").rank("dense")
+        ranks = series(release.frame, recipe.label).cast(pl.String).fill_null("").rank("dense")
         label = _padded(ranks.cast(pl.Int32).to_numpy(), encoded.n_rows)
     return loss(replace(encoded, label=label), labels, costs, recipe.privacy.k)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy.typing as npt
 from shoal.hierarchy.tree import Tree
 
 IntArray = npt.NDArray[np.int32]
-_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -43,18 +41,12 @@ class RangeColumn:
     numbers: npt.NDArray[Any]
     order: tuple[str, ...] = ()
 
-    def point(self, text: str) -> float:
-        """Return where a published text lies between the table's lowest (0) and highest (1) value."""
-        if self.kind == "ordinal":
-            number = float(self.order.index(text))
-        elif self.kind == "date":
-            number = float((date.fromisoformat(text) - _EPOCH).days)
-        else:
-            number = float(text)
+    def place(self, number: float) -> float:
+        """Return where a number lies between the table's lowest (0) and highest (1) value, or beyond them."""
         if len(self.numbers) < 2:
             return 0.0
         low, high = float(self.numbers[0]), float(self.numbers[-1])
-        return (number / 2 - low / 2) / (high / 2 - low / 2)
+        return (float(number) / 2 - low / 2) / (high / 2 - low / 2)
 
     @property
     def missing(self) -> int:

@@ -6,6 +6,8 @@ import codecs
 import csv
 import io
 from collections import Counter
+from collections.abc import Collection
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,30 @@ def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
     is_text = path.suffix.lower() in {".csv", ".tsv"}
     released = read(path, Input(separator="," if path.suffix.lower() == ".csv" else None))
     return as_it_was(released) if is_text and spreadsheet_safe else released
+
+
+def read_any_release(path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> pl.DataFrame:
+    """Read a release that another tool may have written: with any separator, and with numbers for its rows.
+
+    Parameters
+    ----------
+    path : Path
+        CSV, TSV, Parquet or Arrow.
+    expected : collection of str
+        Column names that tell the separator: the one under which the header has most of them, a comma first.
+    """
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return read_release(path, spreadsheet_safe=spreadsheet_safe)
+    sample = _sample(path, _utf8_bytes(path, None))
+    headers = {mark: [cell.strip() for cell in _first_record(sample, mark)] for mark in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda mark: len(set(expected).intersection(headers[mark])))
+    names = headers[separator]
+    if len(names) < 2 or names[0]:
+        released = read(path, Input(separator=separator))
+    else:  # R and pandas put the number of each row first, without a name
+        numbers = next(name for name in map(str, count(1)) if name not in names)
+        released = read(path, Input(separator=separator, names=[numbers, *names[1:]])).drop(numbers)
+    return as_it_was(released) if spreadsheet_safe else released
 
 
 def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:

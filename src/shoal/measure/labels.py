@@ -1,0 +1,211 @@
+"""Published labels, column by column: what each means, how it was read, and which mean nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.errors import DataError, Fault
+from shoal.measure import foreign
+from shoal.measure.lines import LineReader
+from shoal.measure.meaning import Meaning
+from shoal.measure.nodes import FlatReader, NodeReader
+from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn
+from shoal.table.frames import series
+from shoal.table.readings import FloatArray, Reading, node_costs
+
+_HINTS = {
+    "line": "each cell should be a value of the raw column, or a range that holds one, such as [20, 29], "
+    "[20, 30[ or >=20, or *; if the release was made with a hierarchy, give it",
+    "tree": "each cell should be a node of the column's hierarchy, or *; give the hierarchy that the release "
+    "was made with",
+    "flat": "each cell should be a value of the raw column, a set of them such as {a, b}, or *; if the "
+    "release was made with a hierarchy, give it",
+}
+
+Reader = LineReader | NodeReader | FlatReader
+Sizes = npt.NDArray[np.signedinteger[Any]]
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class ColumnLabels:
+    """The labels of one column.
+
+    Parameters
+    ----------
+    column : RangeColumn or TreeColumn
+        Of the raw table.
+    meanings : list of Meaning
+        Of the different labels.
+    label_of_class : ndarray of shape (n_classes,), int32
+        Which of them each class has.
+    cells : dict of str to int
+        How many cells were read in each foreign style.
+    """
+
+    column: QuasiColumn
+    meanings: list[Meaning]
+    label_of_class: IntArray
+    cells: dict[str, int]
+
+    def costs(self, reading: Reading) -> FloatArray:
+        """Return what each class loses, between 0 and 1."""
+        by_label = np.array([_cost(self.column, meaning, reading) for meaning in self.meanings])
+        by_node = self._node_costs(reading)
+        at = np.array([-1 if meaning.node is None else meaning.node for meaning in self.meanings])
+        by_label = np.where(at >= 0, by_node[at], by_label)
+        found: FloatArray = by_label[self.label_of_class]
+        return found
+
+    def _node_costs(self, reading: Reading) -> FloatArray:
+        if isinstance(self.column, RangeColumn):
+            return np.zeros(1)
+        return node_costs(self.column, reading)
+
+
+def _cost(column: QuasiColumn, meaning: Meaning, reading: Reading) -> float:
+    """Cost what is no node: a stretch, a loss, or leaves under a single root."""
+    if meaning.leaves is None or isinstance(column, RangeColumn):
+        return meaning.cost
+    if reading != "order":
+        return 1.0  # under a single root any two values are as far apart as can be
+    domain = column.tree.n_leaves - int(column.has_missing)
+    return (meaning.leaves[1] - meaning.leaves[0]) / (domain - 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Labels:
+    """All labels of a release, in the order of the quasi columns."""
+
+    columns: list[ColumnLabels]
+
+    def costs(self, reading: Reading = "height") -> FloatArray:
+        """Return what each class loses in each column, of shape (n_classes, n_columns)."""
+        return np.array([column.costs(reading) for column in self.columns]).T.reshape(-1, len(self.columns))
+
+    @property
+    def read_as(self) -> dict[str, list[dict[str, str | int]]]:
+        """The styles of other tools, for each column that has any, the most frequent first."""
+        return {
+            labels.column.name: [
+                {"style": style, "cells": cells}
+                for style, cells in sorted(labels.cells.items(), key=lambda item: (-item[1], item[0]))
+            ]
+            for labels in self.columns
+            if labels.cells
+        }
+
+
+def read_labels(encoded: Encoded, texts: pl.DataFrame, sizes: Sizes, missing: Collection[str] = ()) -> Labels:
+    """Read what each class publishes.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The raw table: its values, ranges and trees say what a label can mean.
+    texts : polars.DataFrame
+        One row for each class, one column for each quasi column, null where a value is missing; or two
+        columns of bounds, null where everything is lost.
+    sizes : ndarray of shape (n_classes,), int
+        How many rows each class has.
+    missing : collection of str
+        Texts that mean missing in the raw table.
+
+    Raises
+    ------
+    DataError
+        `data.labels` for labels that mean nothing, of all columns at once.
+    """
+    blanks = {*missing, *foreign.BLANKS, ""}
+    found = [_column_labels(column, texts, sizes, blanks) for column in encoded.columns]
+    faults = [labels for labels in found if isinstance(labels, Fault)]
+    if faults:
+        raise DataError.from_faults(faults)
+    return Labels([labels for labels in found if isinstance(labels, ColumnLabels)])
+
+
+def _column_labels(
+    column: QuasiColumn, texts: pl.DataFrame, sizes: Sizes, blanks: Collection[str]
+) -> ColumnLabels | Fault:
+    """Read each distinct label once."""
+    reader = _reader(column)
+    if column.name in texts.columns or not isinstance(reader, LineReader):
+        distinct, label_of_class = _numbered(series(texts, column.name).to_frame())
+        meanings = [_meaning(reader, text, blanks) for (text,) in distinct]
+    else:
+        bounds = [f"{column.name}_{end}" for end in ("low", "high")]
+        distinct, label_of_class = _numbered(texts.select(series(texts, name) for name in bounds))
+        meanings = [reader.bounds(low, high) for low, high in distinct]
+    rows = np.bincount(label_of_class, weights=sizes, minlength=len(meanings)).astype(np.int64).tolist()
+    unread = [n_rows for meaning, n_rows in zip(meanings, rows, strict=True) if meaning is None]
+    if unread:
+        return _fault(column, sum(unread), len(unread))
+    read = [meaning for meaning in meanings if meaning is not None]
+    settled, cells = _blanks_settled(column, read, rows)
+    return ColumnLabels(column, settled, label_of_class, cells)
+
+
+def _reader(column: QuasiColumn) -> Reader:
+    if isinstance(column, RangeColumn):
+        return LineReader(column)
+    return FlatReader(column) if column.is_flat else NodeReader(column)
+
+
+def _numbered(columns: pl.DataFrame) -> tuple[list[tuple[str | None, ...]], IntArray]:
+    """Return the different texts and which of them each row has."""
+    plain = pl.DataFrame({str(at): column.cast(pl.String) for at, column in enumerate(columns)})
+    distinct = plain.unique(maintain_order=True).with_row_index("label")
+    found = plain.join(distinct, on=plain.columns, how="left", nulls_equal=True, maintain_order="left")
+    return distinct.drop("label").rows(), found["label"].to_numpy().astype(np.int32)
+
+
+def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meaning | None:
+    """Read one label: our own forms first, then blanks, then other tools' forms."""
+    if text is None:
+        return Meaning(foreign.SUPPRESSED)
+    own = reader.own(text)
+    if own is not None:
+        return own
+    return Meaning(foreign.MISSING) if text in blanks else reader.foreign(text)
+
+
+def _blanks_settled(
+    column: QuasiColumn, meanings: list[Meaning], rows: list[int]
+) -> tuple[list[Meaning], dict[str, int]]:
+    """Say what blank cells cost, and count the cells of each foreign style.
+
+    As many blanks as the raw column has missing values may be these values, which lose nothing; what is more
+    was there before and is lost. Which cell is which cannot be seen: each costs the share that is lost.
+    """
+    cells: Counter[str] = Counter()
+    for meaning, n_rows in zip(meanings, rows, strict=True):
+        if meaning.style is not None:
+            cells[meaning.style] += n_rows
+    empty, marked = cells.pop(foreign.SUPPRESSED, 0), cells.pop(foreign.MISSING, 0)
+    was_missing = int((column.codes == column.missing).sum())
+    lost = max(0, empty + marked - was_missing)
+    if lost:
+        cells[foreign.SUPPRESSED] = lost
+    if marked and empty + marked > lost:
+        cells[foreign.MISSING] = empty + marked - lost
+    blank = Meaning(cost=lost / max(1, empty + marked))
+    styles = (foreign.SUPPRESSED, foreign.MISSING)
+    return [blank if meaning.style in styles else meaning for meaning in meanings], dict(cells)
+
+
+def _fault(column: QuasiColumn, n_cells: int, n_labels: int) -> Fault:
+    kind = "line" if isinstance(column, RangeColumn) else "flat" if column.is_flat else "tree"
+    cells, labels = counted(n_cells, "cell"), counted(n_labels, "label")
+    message = f"Column `{column.name}` of the release has {cells} with {labels} that cannot be read."
+    return Fault("data.labels", message, _HINTS[kind])
+
+
+def counted(number: int, word: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

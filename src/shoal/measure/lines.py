@@ -1,0 +1,130 @@
+"""Labels of numeric, date and ordinal columns: a value, or a stretch of the line between lowest and highest.
+
+A label must hold at least one value of the raw table: a generalized value stands for some row of it. Its ends
+may lie outside of the table, as those on a grid do; it then costs its whole width, but never more than all.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from shoal.measure import foreign
+from shoal.measure.meaning import Meaning
+from shoal.measure.numbers import Number, calendar_period, in_days, number_of, stretch
+from shoal.table.columns import RangeColumn
+from shoal.table.forms import Lost, Range, Set, Value, parse
+
+# Other tools write a decimal with 15 digits, shoal with as many as it needs.
+_SAME = 1e-12
+
+
+class LineReader:
+    """Reads the labels of one column.
+
+    Parameters
+    ----------
+    column : RangeColumn
+        Of the raw table.
+    """
+
+    def __init__(self, column: RangeColumn) -> None:
+        self._column = column
+        self._number = number_of(column.kind, column.order)
+        self._whole = column.numbers.dtype.kind == "i"
+        self._numbers: list[Number] = column.numbers.tolist()
+
+    def own(self, text: str) -> Meaning | None:
+        """Read a label in one of shoal's own forms; None if it is in none."""
+        value = parse(text)
+        if isinstance(value, Lost):
+            return Meaning(cost=1.0)
+        if isinstance(value, Range):
+            return self._between(None, self._number(value.low), self._number(value.high))
+        return self._value(None, value.text) if isinstance(value, Value) else None
+
+    def foreign(self, text: str) -> Meaning | None:
+        """Read a label as another tool may have written it; None if it is nonsense."""
+        return (
+            self._value(foreign.UNESCAPED, text) or self._masked(text) or self._set(text) or self._cut(text)
+        )
+
+    def bounds(self, low: str | None, high: str | None) -> Meaning | None:
+        """Read two bounds that are columns of their own; where both are null, everything is lost."""
+        if low is None and high is None:
+            return Meaning(cost=1.0)
+        if low is None or high is None:
+            return None
+        return self._between(None, self._number(low), self._number(high))
+
+    def _value(self, style: str | None, text: str) -> Meaning | None:
+        number = self._number(text)
+        return None if number is None or not self._is_raw(number) else Meaning(style)
+
+    def _is_raw(self, number: Number) -> bool:
+        if self._holds(number, number):
+            return True
+        slack = 0.0 if self._whole else abs(number) * _SAME
+        return slack > 0 and self._holds(number - slack, number + slack)
+
+    def _masked(self, text: str) -> Meaning | None:
+        """Read digits of which the last are masked, where all numbers have as many."""
+        mask = foreign.mask(text)
+        if mask is None:
+            return None
+        if not mask.kept:
+            return Meaning(foreign.MASKED, cost=1.0)
+        lengths = {len(self._column.texts[at]) for at in (0, -1)} if self._column.texts else set()
+        if self._column.kind != "numeric" or not self._whole or lengths != {mask.length}:
+            return None
+        if not (mask.kept.isdecimal() and mask.kept.isascii() and self._numbers[0] >= 0):
+            return None
+        low, high = (int(mask.kept.ljust(mask.length, digit)) for digit in "09")
+        return self._between(foreign.MASKED, low, high)
+
+    def _set(self, text: str) -> Meaning | None:
+        """Read a set of values as what lies between the lowest and the highest."""
+        value = parse(text)
+        numbers = [self._number(member) for member in value.members] if isinstance(value, Set) else []
+        known = [number for number in numbers if number is not None]
+        if not known or len(known) < len(numbers):
+            return None
+        return self._between(foreign.SET, min(known), max(known))
+
+    def _cut(self, text: str) -> Meaning | None:
+        """Read an interval, a threshold, or a calendar period."""
+        found = foreign.interval(text)
+        if self._column.kind == "date":
+            found = calendar_period(text) or (found and in_days(found)) or found
+        ends = None if found is None else stretch(found, self._number, whole=self._whole)
+        if found is None or ends is None or not self._numbers:
+            return None
+        low, high = ends
+        return self._between(
+            found.style,
+            self._numbers[0] if low is None else low,
+            self._numbers[-1] if high is None else high,
+            has_low=self._whole or found.has_low,
+            has_high=self._whole or found.has_high,
+        )
+
+    def _between(
+        self,
+        style: str | None,
+        low: Number | None,
+        high: Number | None,
+        *,
+        has_low: bool = True,
+        has_high: bool = True,
+    ) -> Meaning | None:
+        if low is None or high is None or low > high:
+            return None
+        if not self._holds(low, high, has_low=has_low, has_high=has_high):
+            return None
+        width = self._column.place(high) - self._column.place(low)
+        return Meaning(style, cost=min(1.0, width))
+
+    def _holds(self, low: Number, high: Number, *, has_low: bool = True, has_high: bool = True) -> bool:
+        """Say whether a value of the raw table lies between."""
+        first = (bisect_left if has_low else bisect_right)(self._numbers, low)
+        last = (bisect_right if has_high else bisect_left)(self._numbers, high)
+        return first < last

@@ -1,0 +1,88 @@
+"""Texts as numbers on the line of a column: numbers, days, places in an order."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date
+from math import ceil, floor, inf, isinf
+
+from shoal.measure.foreign import PERIOD, Interval
+
+Number = int | float
+NumberOf = Callable[[str], Number | None]
+Stretch = tuple[Number | None, Number | None]  # None where it reaches to the end of the raw table
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
+_MONTH = re.compile(r"(?P<y>[0-9]{4})-(?P<m>[0-9]{2})|(?P<month>[0-9]{2})/(?P<year>[0-9]{4})")
+_YEAR = re.compile(r"[0-9]{4}")
+_EPOCH = date(1970, 1, 1)
+_EXACT_IN_FLOAT = 2**53
+
+
+def number_of(kind: str, order: tuple[str, ...] = ()) -> NumberOf:
+    """Return the function that turns a text of this kind of column into a number, or None."""
+    places = {text: place for place, text in enumerate(order)}
+    by_kind: dict[str, NumberOf] = {"numeric": _number, "date": _day, "ordinal": places.get}
+    return by_kind[kind]
+
+
+def _number(text: str) -> Number | None:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    number = float(text) if _DECIMAL.fullmatch(text) else inf
+    if isinf(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < _EXACT_IN_FLOAT else number
+
+
+def _day(text: str) -> int | None:
+    found = _DAY.fullmatch(text)
+    try:
+        return (date.fromisoformat(found[1]) - _EPOCH).days if found else None
+    except ValueError:
+        return None
+
+
+def stretch(found: Interval, number: NumberOf, *, whole: bool) -> Stretch | None:
+    """Return the least and the greatest number of an interval; None if an end cannot be read.
+
+    Of whole numbers the ends are those inside: `[15, 55[` reaches from 15 to 54. Elsewhere there is no last
+    number before 55, and the end itself stands for it.
+    """
+    low, high = (None if end is None else number(end) for end in (found.low, found.high))
+    if (low is None) != (found.low is None) or (high is None) != (found.high is None):
+        return None
+    if whole and low is not None:
+        low = ceil(low) if found.has_low else floor(low) + 1
+    if whole and high is not None:
+        high = floor(high) if found.has_high else ceil(high) - 1
+    return low, high
+
+
+def calendar_period(text: str) -> Interval | None:
+    """Read a month or a year, or an interval from one year to before another.
+
+    >>> calendar_period("02/2024")
+    Interval(style='calendar period', low='2024-02-01', high='2024-02-29', has_low=True, has_high=True)
+    """
+    month = _MONTH.fullmatch(text)
+    if month:
+        year, number = int(month["y"] or month["year"]), int(month["m"] or month["month"])
+        if year == 0 or not 1 <= number <= 12:
+            return None
+        last = monthrange(year, number)[1]
+        return Interval(PERIOD, f"{year:04}-{number:02}-01", f"{year:04}-{number:02}-{last}")
+    return Interval(PERIOD, f"{text}-01-01", f"{text}-12-31") if _YEAR.fullmatch(text) else None
+
+
+def in_days(found: Interval) -> Interval | None:
+    """Turn an interval of years that does not hold its last one into one of days; None for any other."""
+    if not (found.has_low and found.low and found.high) or found.has_high:
+        return None
+    if not (_YEAR.fullmatch(found.low) and _YEAR.fullmatch(found.high)):
+        return None
+    return Interval(PERIOD, f"{found.low}-01-01", f"{found.high}-01-01", has_high=False)
