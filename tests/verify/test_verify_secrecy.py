@@ -45,7 +45,7 @@ CASES: dict[str, dict[str, Any]] = {
     "verify.digest": {"release": (HEADER + ROW * 2).encode(), "manifest": f'{{"{MARK}'},
     "verify.manifest": {
         "release": (HEADER + ROW * 2).encode(),
-        "manifest": f'{{"suppressed": "{MARK}", "goals": "{MARK}", "loss": {{"il": "{MARK}"}}, "release": {{"rows": "{MARK}"}}}}',
+        "manifest": f'{{"loss": {{"dm": "{MARK}"}}, "release": {{"rows": "{MARK}"}}}}',
     },
     "verify.node": {
         "release": (HEADER + ROW * 2).encode(),
