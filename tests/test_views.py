@@ -521,22 +521,24 @@ def test_a_changed_second_view_is_found_with_and_without_the_manifest(tmp_path):
     frame.with_columns(age=pl.Series(["99", *frame["age"][1:]])).write_csv(second)
     status, verdict = verify_command(tmp_path)
     assert (status, verdict["holds"], verdict["k"]) == (1, False, 1)
-    assert [problem["code"] for problem in verdict["problems"]] == ["verify.digest", "verify.k"]
-    assert all("view 2" in problem["message"].lower() for problem in verdict["problems"])
+    codes = {problem["code"] for problem in verdict["problems"]}
+    assert codes == {"verify.digest", "verify.k", "verify.manifest"}
+    of_all = [p for p in verdict["problems"] if "view 2" not in p["message"].lower()]
+    assert [problem["code"] for problem in of_all] == ["verify.manifest"]  # classes and k of all views
     assert [goal["achieved"] for goal in verdict["goals"]] == [1]
     path.with_name("x.csv.manifest.json").unlink()
     assert [p["code"] for p in verify_command(tmp_path)[1]["problems"]] == ["verify.k"]
 
 
-def test_swapped_sensitive_values_are_found_by_the_manifest_alone(tmp_path):
+def test_swapped_sensitive_values_are_found_by_the_manifest_and_beside_the_original(tmp_path):
     written(tmp_path, recipe_of())
     third = tmp_path / "x.3.csv"
     frame = pl.read_csv(third, infer_schema=False)
     frame.with_columns(pl.col("ill").reverse()).write_csv(third)
     status, verdict = verify_command(tmp_path, "--original", tmp_path / "people.csv")
     assert status == 1
-    (problem,) = verdict["problems"]
-    assert (problem["code"], "view 3" in problem["message"]) == ("verify.digest", True)
+    found = {(problem["code"], "iew 3" in problem["message"]) for problem in verdict["problems"]}
+    assert found == {("verify.digest", True), ("verify.manifest", True), ("verify.original_match", True)}
 
 
 def test_values_that_the_original_does_not_have_are_found_in_their_view(tmp_path):

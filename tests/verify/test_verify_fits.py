@@ -163,7 +163,7 @@ def test_the_rest_is_verified_as_ever(tmp_path: Path) -> None:
 
     found = [code for code, _ in problems(verify(out, asked, original=tmp_path / "raw.csv", rows=6))]
 
-    assert found == ["verify.rows", "verify.form", "verify.fit", "verify.original_values"]
+    assert found == ["verify.rows", "verify.form", "verify.original_values"]
 
 
 def test_a_quasi_column_that_the_original_does_not_have(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ ROW = st.tuples(NUMBERS, LETTERS, LETTERS)
 
 def fits(box: Any, row: Any) -> bool:
     (low, high), members, value = box
-    return low <= row[0] <= high and (members is None or row[1] in members) and value == row[2]
+    return low <= row[0] <= high and (members is None or row[1] in members) and value in (None, row[2])
 
 
 def fewest_open(boxes: list[Any], rows: list[Any]) -> int:
@@ -72,6 +72,16 @@ def test_the_matching_is_that_of_all_assignments(boxes: list[Any], rows: list[An
     ones = np.ones(len(boxes), np.int64), np.ones(len(rows), np.int64)
 
     assert unmatched(axes_of(boxes, rows), *ones, most=most) == fewest_open(boxes, rows)
+
+
+@settings(max_examples=200)
+@given(st.lists(BOX, min_size=1, max_size=8), st.lists(ROW, min_size=1, max_size=8), st.integers(0, 2))
+def test_one_column_alone_is_matched_likewise(boxes: list[Any], rows: list[Any], column: int) -> None:
+    anything = ((0, 4), None, None)
+    alone = [tuple(box[i] if i == column else anything[i] for i in range(3)) for box in boxes]
+    ones = np.ones(len(boxes), np.int64), np.ones(len(rows), np.int64)
+
+    assert unmatched([axes_of(boxes, rows)[column]], *ones) == fewest_open(alone, rows)
 
 
 @settings(max_examples=100)

@@ -199,7 +199,8 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
         problems += average_problems(open_session, loaded, original, recipe)
     losses = _losses(source, original, task.told, quasi if has_classes else [])
     suppressed = None if original is None else original.rows - loaded.rows
-    counted = Counted(loaded.rows, classes, goals, suppressed, losses, at_least=not has_classes)
+    told_goals = goals if has_classes or original is not None else None
+    counted = Counted(loaded.rows, classes, told_goals, suppressed, losses, at_least=not has_classes)
     problems += number_problems(task.told, counted)
     wildcard = wildcard_k(source, quasi, k) if has_classes else None
     return conclude(

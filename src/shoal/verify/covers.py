@@ -118,7 +118,7 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
             return _MISSING if text is None else None
         covered = cover(text)
         if isinstance(covered, frozenset) and known.isdisjoint(covered):
-            return _of_another_tool(text, kind, known, covered)
+            return _of_another_tool(text, kind if column.hierarchy is None else "node", known, covered)
         return (
             {*covered, None} if has_blanks and isinstance(covered, frozenset) and "" in covered else covered
         )
@@ -131,7 +131,7 @@ def _of_another_tool(text: str, kind: str, known: Collection[Key], otherwise: Co
     found = read_foreign(text, _LINES.get(kind, "text"))
     if isinstance(found, Lost):
         return None
-    if isinstance(found, Prefix):
+    if isinstance(found, Prefix) and kind == "categorical":
         texts = (key for key in known if isinstance(key, str) and len(key) == found.length)
         return frozenset(key for key in texts if key.startswith(found.kept))
     if isinstance(found, Members):

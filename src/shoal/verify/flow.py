@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -35,6 +36,8 @@ def unmatched(axes: Sequence[Axis], released: Ints, raw: Ints, *, most: int | No
     """
     if not len(released) or not len(raw):
         return int(released.sum())
+    if len(axes) == 1 and axes[0].members is None:
+        return _unmatched_on_a_line(axes[0], released, raw)
     found = Grid(axes).pairs(most)
     flow = _Flow(found.box, found.point, released.copy(), raw.copy())
     flow.fill()
@@ -48,6 +51,30 @@ def unmatched(axes: Sequence[Axis], released: Ints, raw: Ints, *, most: int | No
         if not len(more.box):
             return int(flow.open.sum())
         flow.add(more)
+
+
+def _unmatched_on_a_line(axis: Axis, released: Ints, raw: Ints) -> int:
+    """Do the same for runs of codes: each raw row goes to the open run that ends first."""
+    rows_of_cell = np.bincount(axis.cells, released, len(axis.low)).astype(np.int64).tolist()
+    left = np.bincount(axis.codes, raw, axis.size).astype(np.int64).tolist()
+    begins = sorted(
+        (low, high, cell) for cell, (low, high) in enumerate(zip(axis.low, axis.high, strict=True))
+    )
+    waiting: list[tuple[int, int]] = []  # the end of each open run, and its cell
+    at = 0
+    for code in range(axis.size):
+        rows = left[code]
+        while at < len(begins) and begins[at][0] == code:
+            heappush(waiting, begins[at][1:])
+            at += 1
+        while rows and waiting:
+            end, cell = waiting[0]
+            taken = min(rows, rows_of_cell[cell]) if end >= code else 0
+            rows -= taken
+            rows_of_cell[cell] -= taken
+            if end < code or not rows_of_cell[cell]:
+                heappop(waiting)
+    return int(sum(rows_of_cell))
 
 
 def _beyond(axes: Sequence[Axis], boxes: Ints, points: Ints) -> Pairs:
@@ -103,7 +130,10 @@ class _Flow:
             # Who needs all that is inside, or is wanted by no more than it has, has only one way.
             chosen = np.flatnonzero((spare <= 0) | (wanted <= 0))
             if len(chosen) * _FEW < len(pairs):
-                chosen = _least_of_each(point, spare / self.open[box])
+                # The side with more to choose from chooses, so that a round gets far.
+                by_box = np.count_nonzero(self.open) > np.count_nonzero(self.left)
+                keys, values = (box, wanted / self.left[point]) if by_box else (point, spare / self.open[box])
+                chosen = _least_of_each(keys, values)
             chosen = chosen[np.argsort(spare[chosen], kind="stable")]
             self.amounts[pairs[chosen]] += self._send(box[chosen], point[chosen])
 

@@ -138,6 +138,9 @@ def read_sides(
     for name, columns in published.items():
         read = reading(recipe, name, set(points[name].different), original.stored(name))
         axes[name] = _covering(read, points[name], [boxes[column] for column in columns], loaded.marked)
+        if recipe.privacy.missing == "suppress":  # a row that misses a value is not in the release
+            missing = np.array([read.key(text) is None for text in points[name].different])
+            raw[missing[points[name].of_row]] = 0
     for name in others:
         axes[name] = _equal(session, recipe.input.missing, (boxes[name], loaded.marked), points[name])
     return Sides(axes, released, raw)
