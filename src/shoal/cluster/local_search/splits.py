@@ -85,9 +85,7 @@ def _batches(classes: list[LongArray], n_columns: int) -> Iterator[list[LongArra
         yield batch
 
 
-def _cuts(
-    cell: Any, classes: list[LongArray], tally: Any
-) -> Iterator[tuple[LongArray, LongArray] | None]:
+def _cuts(cell: Any, classes: list[LongArray], tally: Any) -> Iterator[tuple[LongArray, LongArray] | None]:
     """Yield the two parts of each class, None where no cut is allowed."""
     batch = _Batch.of(cell, classes)
     orders, losses = [], []
@@ -160,9 +158,7 @@ def _losses(cell: Any, batch: _Batch, order: LongArray) -> LongArray:
     """
     codes, shift = batch.codes[order], (batch.number << _SHIFT)[:, None]
     up, down = codes + shift, codes - shift
-    first = _box_costs(
-        cell, np.minimum.accumulate(down) + shift, np.maximum.accumulate(up) - shift
-    )
+    first = _box_costs(cell, np.minimum.accumulate(down) + shift, np.maximum.accumulate(up) - shift)
     second = _box_costs(
         cell,
         np.minimum.accumulate(up[::-1])[::-1] - shift,
