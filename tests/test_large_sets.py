@@ -1,4 +1,4 @@
-"""Texts that hardly two rows share: sets that are too large are lost, and the user is told of such columns."""
+"""Texts that hardly two rows share: large sets are lost, and the user is told of such columns."""
 
 import json
 import random

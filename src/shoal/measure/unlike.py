@@ -30,6 +30,6 @@ def _remark(column: TreeColumn, k: int) -> str:
         return ""
     different = int(np.count_nonzero(counts))
     return (
-        f"Column `{column.name}` has {different:,} different texts in {rows:,} rows and no hierarchy: it is lost "
-        "nearly everywhere. Drop it, or give it a hierarchy, such as { prefix = 1 }."
+        f"Column `{column.name}` has {different:,} different texts in {rows:,} rows and no hierarchy: "
+        "it is lost nearly everywhere. Drop it, or give it a hierarchy, such as { prefix = 1 }."
     )

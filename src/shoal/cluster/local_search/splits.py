@@ -185,11 +185,13 @@ def _column_costs(cell: Any, column: int, low: LongArray, high: LongArray) -> Lo
         return np.minimum(high - low, np.int64(cell.span[column]))
     begin, n_leaves = cell.over_at[tree], cell.n_leaves[tree]
     if cell.is_small[tree]:
-        return cell.over[begin + low * n_leaves + high].astype(np.int64)
+        pairs: LongArray = cell.over[begin + low * n_leaves + high].astype(np.int64)
+        return pairs
     log = cell.log[high - low]
     level = begin + log * n_leaves
     costs = np.maximum(cell.over[level + low], cell.over[level + high - (1 << log)])
-    return np.where(low == high, 0, costs).astype(np.int64)
+    found: LongArray = np.where(low == high, 0, costs).astype(np.int64)
+    return found
 
 
 def _best_cut(
