@@ -68,8 +68,7 @@ def render(facts: Facts) -> str:
         loss_chart=Markup(charts.loss_chart(_most_lost(facts.profile.columns))) if has_shares else None,
         class_chart=Markup(charts.class_chart(facts.profile.class_sizes)),
         distributions=[
-            (column, Markup(charts.distribution_chart(column)), _table(column))
-            for column in drawn
+            (column, Markup(charts.distribution_chart(column)), _table(column)) for column in drawn
         ],
         most_drawn=MOST_DRAWN,
         n_left_out=len(can_be_drawn) - len(drawn),

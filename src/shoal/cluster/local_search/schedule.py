@@ -48,9 +48,9 @@ class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
     A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, a
-    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours. So have
-    wide tables, a tenth as many at 300 quasi columns: a step takes as much longer as there are more columns,
-    and saves less, since rows that differ in hundreds of columns are about equally far from each other. The
+    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
+    Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
+    the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
     what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
