@@ -86,7 +86,7 @@ def _has_kernels(folder: Path) -> bool:
 
 
 def _private_temporary() -> Path | None:
-    """Return a folder in the temporary one that nobody else can put compiled code into, if there can be one."""
+    """Return a folder in the temporary one that nobody else can put compiled code into, if there is one."""
     if not hasattr(os, "getuid"):
         return None
     folder = Path(tempfile.gettempdir()) / f"shoal-{os.getuid()}"

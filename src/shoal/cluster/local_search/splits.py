@@ -182,7 +182,8 @@ def _column_costs(cell: Any, column: int, low: LongArray, high: LongArray) -> Lo
     """Return what sets cost in one column, as `kernels.space.column_cost` does."""
     tree = column - len(cell.span)
     if tree < 0:
-        return np.minimum(high - low, np.int64(cell.span[column]))
+        widths: LongArray = np.minimum(high - low, cell.span[column])
+        return widths
     begin, n_leaves = cell.over_at[tree], cell.n_leaves[tree]
     if cell.is_small[tree]:
         pairs: LongArray = cell.over[begin + low * n_leaves + high].astype(np.int64)
