@@ -436,6 +436,7 @@ RECIPES = [
         "data.kind",
         recipe(with_cell(born=MARK), column_born={"kind": "date"}, output={"views": "equal"}),
     ),
+    Case("sets-of-nothing", "recipe.invalid", recipe(output={"max_set": 0})),
     Case("snapped-without-grid", "recipe.invalid", recipe(output=SNAPPED, column_age={"kind": "numeric"})),
     Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
     Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),

@@ -282,6 +282,7 @@ def test_the_seed_stands_in_no_manifest_and_is_warned_of(seed, tmp_path):
         ({"columns": {"ill": {"role": "drop"}, "count": {"role": "sensitive"}}}, "`count` would be written"),
         ({"output": {"values": "microaggregate"}}, "`output.values` has no meaning"),
         ({"output": {"bounds_as": "columns"}}, "`output.bounds_as` has no meaning"),
+        ({"output": {"max_set": 5}}, "`output.max_set` has no meaning"),
     ],
 )
 def test_what_two_tables_cannot_have_is_refused(changes, message):

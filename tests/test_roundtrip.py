@@ -53,6 +53,7 @@ SHAPES = st.fixed_dictionaries(
     {
         "values": st.sampled_from(["generalize", "microaggregate"]),
         "bounds_as": st.sampled_from(["text", "columns"]),
+        "max_set": st.sampled_from([1, 2, 20]),
     }
 )
 

@@ -104,6 +104,45 @@ def test_every_picture_has_a_text_or_is_decoration(page):
         assert (picture.get("role") == "img" and picture["aria-label"]) or picture["aria-hidden"] == "true"
 
 
+def wide_profile(n_columns, shares):
+    cells = (Cell("low", 1000, 1000.0), Cell("high", 1000, 1000.0))
+    columns = [ColumnProfile(f"c{at}", "numeric", 1.0, shares(at), cells) for at in range(n_columns)]
+    return replace(FACTS.profile, columns=(*columns, FACTS.profile.columns[2]))  # `city` cannot be drawn
+
+
+def drawn_columns(page):
+    labels = [svg["aria-label"] for svg in page.having("svg") if "role" in svg]
+    return [label.split()[2] for label in labels if label.startswith("Distribution")], labels[0]
+
+
+def test_of_many_columns_those_that_lost_most_are_drawn():
+    # The odd ones lost more, the later the more; `city` has lost half.
+    found = wide_profile(300, lambda at: at / 400 if at % 2 else at / 4000)
+    page = Page(render(replace(FACTS, profile=found)))
+    names, loss_label = drawn_columns(page)
+    assert names == [f"c{at}" for at in range(253, 300, 2)]
+    assert loss_label.startswith("Information lost by column. c299: 74.8")
+    assert loss_label.count(";") == 23
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Drawn are the 24 of 301 columns that lost most." in text
+    assert "Drawn are the 24 columns that lost most; not drawn: 276 more." in text
+    assert "c4 numbers 1 0.1 %" in text, "the table has all columns"
+
+
+def test_of_many_columns_whose_losses_are_not_defined_the_first_are_drawn():
+    found = wide_profile(25, lambda at: None)
+    page = Page(render(replace(FACTS, profile=found)))
+    assert drawn_columns(page)[0] == [f"c{at}" for at in range(24)]
+    assert "Drawn are the 24 columns that come first; not drawn: 1 more." in page.text
+
+
+def test_as_many_columns_as_can_be_drawn_are_all_drawn():
+    found = wide_profile(23, lambda at: 0.5)
+    page = Page(render(replace(FACTS, profile=found)))
+    assert drawn_columns(page)[0] == [f"c{at}" for at in range(23)]
+    assert "Drawn are" not in page.text
+
+
 def test_bars_are_as_long_as_their_values():
     column = ColumnProfile("q", "categorical", 1.0, 0.0, (Cell("a", 30, 10.0), Cell("b", 10, 30.0)))
     drawn = charts.distribution_chart(column)

@@ -178,10 +178,12 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 def announce_compiling() -> None:
-    """Say why the very first run takes longer."""
-    from shoal.kernels import is_compiled
+    """Say why the very first run takes longer, or every run where compiled kernels cannot be kept."""
+    from shoal.kernels import is_compiled, place
 
-    if not is_compiled():
+    if place().complaint:
+        print(place().complaint, file=sys.stderr)
+    elif not is_compiled():
         print("compiling for this machine, once; later runs start at once", file=sys.stderr)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.registry import MethodInfo, chosen_options
 from shoal.errors import InfeasibleError
+from shoal.measure.unlike import unlike_remarks
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
 from shoal.privacy.repair import Mended, repair, told_loss
@@ -23,6 +24,13 @@ from shoal.table.columns import Encoded
 
 def run(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | None = None) -> ClusterResult:
     """Label all rows so that every class meets every goal; rows left out get -1, within `max_suppressed`."""
+    found = _labelled(encoded, recipe, method, progress)
+    if recipe.output.values != "generalize":  # one text is published for each class, whatever it has
+        return found
+    return replace(found, remarks=(*found.remarks, *unlike_remarks(encoded, recipe.privacy.k)))
+
+
+def _labelled(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | None) -> ClusterResult:
     asked = chosen_options(recipe.method.name, recipe.method.options, encoded.n_rows)
     options = method.options.model_validate(asked)
     allowed = recipe.privacy.may_suppress(encoded.n_rows)

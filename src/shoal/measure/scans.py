@@ -162,7 +162,8 @@ def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongAr
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     groups: list[tuple[list[int], LongArray]] = []
     for col in sorted(range(len(columns)), key=lambda col: sizes[col]):
-        for at, (members, codes) in enumerate(groups):
+        small = groups if sizes[col] <= most else []  # by itself a column may have too many values
+        for at, (members, codes) in enumerate(small):
             n_pairs = (int(codes.max()) + 1) * sizes[col]
             if n_pairs > _MOST_PAIRS:
                 continue

@@ -207,7 +207,7 @@ def _anatomy_faults(recipe: Recipe) -> list[Fault]:
         if name in columns:
             message = f"Column `{name}` would be written twice: method `anatomy` adds one of that name."
             faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
-    for key in ("values", "bounds", "bounds_as"):
+    for key in ("values", "bounds", "bounds_as", "max_set"):
         if getattr(recipe.output, key) != Output.model_fields[key].default:
             message = f"Method `anatomy` publishes quasi values as they are: `output.{key}` has no meaning."
             faults.append(Fault("recipe.invalid", message, "take it out, or choose another method"))

@@ -80,6 +80,7 @@ class Output(Section):
     aggregate: Literal["mean", "median"] = "mean"
     bounds: Literal["tight", "snapped"] = "tight"
     bounds_as: Literal["text", "columns"] = "text"
+    max_set: int = Field(default=20, ge=1)
     spreadsheet_safe: bool = True
 
 

@@ -10,13 +10,25 @@ from shoal.table import forms
 from shoal.table.columns import IntArray, TreeColumn
 
 
-def node_texts(column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray) -> pl.Series:
-    """Return the published text of each class: the lowest node over its values, or their set."""
+def node_texts(
+    column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray, max_set: int
+) -> pl.Series:
+    """Return the published text of each class: the lowest node over its values, or their set.
+
+    A set of more than `max_set` values is published as everything lost: each of its rows would repeat
+    all of them, and nobody can use it.
+    """
     if not column.is_flat:
         nodes = column.tree.lca(low, high)
         return each_pair(nodes, nodes, lambda node, _: node_text(column, node))
-    plain = each_pair(low, high, lambda a, b: _flat_text(column, a, b))
-    return _with_sets(column, labels, low, high, plain)
+    leaves = column.tree.leaf_labels
+
+    def write(first: int, last: int) -> str | None:
+        if first < last:
+            return forms.LOST
+        return None if first == column.missing else forms.value_text(leaves[first])
+
+    return _with_sets(column, labels, low, high, each_pair(low, high, write), max_set)
 
 
 def node_text(column: TreeColumn, node: int) -> str | None:
@@ -34,23 +46,18 @@ def node_text(column: TreeColumn, node: int) -> str | None:
     return "\\" + label if label in ("", forms.LOST) or label.startswith("\\") else label
 
 
-def _flat_text(column: TreeColumn, low: int, high: int) -> str | None:
-    if low == high:
-        return None if low == column.missing else forms.value_text(column.tree.leaf_labels[low])
-    return forms.LOST
-
-
 def _with_sets(
-    column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray, plain: pl.Series
+    column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray, plain: pl.Series, max_set: int
 ) -> pl.Series:
-    """Write the set of its values for each cluster that has several, none of them missing."""
+    """Write the set of its values for each cluster that has several, none of them missing, nor too many."""
     mixed = (low < high) & (high != column.missing)
     in_mixed = (labels >= 0) & mixed[labels]
     pairs = np.unique(labels[in_mixed].astype(np.int64) << 32 | column.codes[in_mixed])
-    clusters, begins = np.unique(pairs >> 32, return_index=True)
-    leaves = column.tree.leaf_labels
-    codes = np.split(pairs & 0xFFFFFFFF, begins[1:]) if len(pairs) else []
-    sets = [forms.set_text([leaves[code] for code in members]) for members in codes]
-    if not sets:
-        return plain
-    return plain.scatter(clusters, sets)
+    clusters, begins, sizes = np.unique(pairs >> 32, return_index=True, return_counts=True)
+    leaves, codes = column.tree.leaf_labels, pairs & 0xFFFFFFFF
+    small = sizes <= max_set
+    sets = [
+        forms.set_text([leaves[code] for code in codes[begin : begin + size]])
+        for begin, size in zip(begins[small].tolist(), sizes[small].tolist(), strict=True)
+    ]
+    return plain.scatter(clusters[small], sets) if sets else plain

@@ -93,7 +93,7 @@ def _published(
         return _shaped(column, level_texts(column, low, level), recipe)
     if isinstance(column, RangeColumn):
         return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
-    return _shaped(column, node_texts(column, labels, low, high), recipe)
+    return _shaped(column, node_texts(column, labels, low, high, output.max_set), recipe)
 
 
 def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Series]:
@@ -101,7 +101,7 @@ def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Seri
     low, high = ring.extremes(column)
     if isinstance(column, RangeColumn):
         return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
-    return _shaped(column, ring.node_texts(column, low, high), recipe)
+    return _shaped(column, ring.node_texts(column, low, high, recipe.output.max_set), recipe)
 
 
 def _grid(column: RangeColumn, recipe: Recipe) -> float | None:

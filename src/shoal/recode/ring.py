@@ -63,14 +63,14 @@ class Ring:
             covered += steps
         return low, high
 
-    def node_texts(self, column: TreeColumn, low: IntArray, high: IntArray) -> pl.Series:
+    def node_texts(self, column: TreeColumn, low: IntArray, high: IntArray, max_set: int) -> pl.Series:
         """Return the published text of each entry's box in a tree column."""
         if not column.is_flat:
-            return node_texts(column, np.zeros(0, np.int32), low, high)
+            return node_texts(column, np.zeros(0, np.int32), low, high, max_set)
         entries = np.arange(len(self.rows), dtype=np.int32)
         codes = [column.codes[self.ahead(steps)] for steps in range(self.width)]
         members = replace(column, codes=np.concatenate(codes))
-        return node_texts(members, np.tile(entries, self.width), low, high)
+        return node_texts(members, np.tile(entries, self.width), low, high, max_set)
 
     def partners(self, random: np.random.Generator | None) -> LongArray:
         """Return for each entry the row whose other values are published with its box.

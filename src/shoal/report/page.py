@@ -20,6 +20,7 @@ MEASURES: dict[str, tuple[str, str]] = {
     "c_avg": ("C_avg", "Average class size, in multiples of k."),
     "cm": ("CM", "Share of rows whose label is not that of most of their class."),
 }
+MOST_DRAWN = 24  # columns: more charts take long to draw, and nobody looks through hundreds
 KINDS = {"numeric": "numbers", "date": "dates", "ordinal": "ordered", "categorical": "categories"}
 
 
@@ -55,6 +56,8 @@ def render(facts: Facts) -> str:
     }
     style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     has_shares = all(column.share_lost is not None for column in facts.profile.columns)
+    can_be_drawn = [column for column in facts.profile.columns if len(column.cells) > 1]
+    drawn = _most_lost(can_be_drawn)
     return environment.get_template("page.html.jinja").render(
         facts=facts,
         profile=facts.profile,
@@ -62,19 +65,26 @@ def render(facts: Facts) -> str:
         counts_people=any(goal.get("counts") == "people" for goal in facts.goals),
         protected={name for goal in facts.goals for name in _columns(goal)},
         style=Markup(style),  # our own file, not anybody's text
-        loss_chart=Markup(charts.loss_chart(facts.profile.columns)) if has_shares else None,
+        loss_chart=Markup(charts.loss_chart(_most_lost(facts.profile.columns))) if has_shares else None,
         class_chart=Markup(charts.class_chart(facts.profile.class_sizes)),
         distributions=[
-            (column, Markup(charts.distribution_chart(column)), _table(column))
-            for column in facts.profile.columns
-            if len(column.cells) > 1
+            (column, Markup(charts.distribution_chart(column)), _table(column)) for column in drawn
         ],
+        most_drawn=MOST_DRAWN,
+        n_left_out=len(can_be_drawn) - len(drawn),
         not_drawn=[column.name for column in facts.profile.columns if len(column.cells) <= 1],
         left_over=_left_over(facts),
         measures=_measures(facts),
         kinds=KINDS,
         smallest=SMALLEST,
     )
+
+
+def _most_lost(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Choose the columns that are drawn, in their order: the first of those that lost most."""
+    ranked = sorted(columns, key=lambda column: -(column.share_lost or 0.0))  # stable
+    chosen = {column.name for column in ranked[:MOST_DRAWN]}
+    return [column for column in columns if column.name in chosen]
 
 
 def _left_over(facts: Facts) -> list[tuple[Any, Any, Any]]:

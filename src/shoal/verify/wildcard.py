@@ -22,11 +22,14 @@ def wildcard_k(source: Source, quasi: Sequence[str], k: int) -> int | None:
     be in several classes; where they are too many to be looked at one by one, the answer is None.
     """
     cells = [source.loaded.column(name) for name in quasi]
-    mask = " || ".join(f"CASE WHEN {cell} IS NULL THEN '1' ELSE '0' END" for cell in cells)
     session = source.session
-    any_empty, *_ = session.row(f"SELECT coalesce(bool_or(contains({mask}, '1')), false) FROM classes")
+    # One flat expression over all columns: nested ones take DuckDB longer than their number says.
+    empty = " OR ".join(f"{cell} IS NULL" for cell in cells)
+    any_empty, *_ = session.row(f"SELECT coalesce(bool_or({empty}), false) FROM classes")
     if not any_empty:
         return k
+    marks = ", ".join(f"CASE WHEN {cell} IS NULL THEN '1' ELSE '0' END" for cell in cells)
+    mask = f"concat({marks})"
     session.database.execute(f"CREATE TEMP TABLE masked AS SELECT *, {mask} AS mask FROM classes")
     session.database.execute("CREATE TEMP TABLE masks AS SELECT DISTINCT mask AS other FROM masked")
     one = f"SELECT {_with_masks(cells, 'other', 'mask', 'class')} FROM masked, masks"

@@ -11,6 +11,7 @@ from shoal.cluster.local_search.cell import whole_cell
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.rounds import search
 from shoal.cluster.local_search.schedule import Schedule
+from shoal.cluster.local_search.splits import split_large
 from shoal.cluster.local_search.start import cut_from_above
 from shoal.cluster.local_search.workers import Workers
 from shoal.options import LocalSearchOptions
@@ -29,9 +30,9 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
     best; small cells are also grown from single rows where that loses less. The search: in every
     round the classes are put into new random blocks of near ones. In a block, rows move and swap
     where that loses less, and classes are narrowed, created, rebuilt or dissolved; a step that loses
-    more stands only with a chance that falls to 0. The best partition seen is returned, so the search
-    never makes the start worse. Blocks stay of one size, so
-    a round takes as many of them as there are rows for.
+    more stands only with a chance that falls to 0. The best partition seen is kept, so the search
+    never makes the start worse. In the end classes of 2k rows or more are split, which never loses more.
+    Blocks stay of one size, so a round takes as many of them as there are rows for.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class _Run:
         fixed = fixed_columns(encoded, np.arange(encoded.n_rows), method.reading())
         self.cell: Any = whole_cell(fixed, method.k, goals, tally)
         self.unit, self.progress = fixed.unit, progress
-        self.workers, self.schedule = Workers(goals), Schedule(method.options, encoded.n_rows)
+        self.workers, self.schedule = Workers(goals), Schedule(method.options, *self.cell.codes.shape)
         self.random = method.random()
 
     def partition_of(self, labels: IntArray) -> Partition:
@@ -109,6 +110,7 @@ class _Run:
     def result(self, start: Partition) -> ClusterResult:
         """Search from a start on."""
         found = search(self.cell, start, self.schedule, self.random, self.workers, self.tick)
+        found = split_large(self.cell, found, self.cell.tally)
         remark = (
             f"local search, {self.schedule.told}: "
             f"{1 - found.loss / start.loss if start.loss else 0:.1%} less loss than its start"

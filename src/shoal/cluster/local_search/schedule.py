@@ -15,6 +15,7 @@ _WARMTH = 0.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes mend it, in what a class loses on average
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.3  # by which power of the number of rows there are fewer above
+_FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
 _LEAST_ROUNDS = 2  # the last one is cold
 
 
@@ -47,16 +48,18 @@ class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
     A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, a
-    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours. The
+    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
+    Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
+    the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
     what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
 
-    def __init__(self, options: LocalSearchOptions, n_rows: int) -> None:
+    def __init__(self, options: LocalSearchOptions, n_rows: int, n_columns: int) -> None:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
-        fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER
+        fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * fewer))
 
     @property
