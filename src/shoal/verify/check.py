@@ -11,6 +11,7 @@ from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verify.anatomy import verify_parts
 from shoal.verify.classes import Source, build_classes, check_subjects, load_people
+from shoal.verify.dangers import danger_findings
 from shoal.verify.digest import digest_problems
 from shoal.verify.form import form_problems
 from shoal.verify.goal import measure, unmeasured
@@ -154,11 +155,14 @@ def _judge(
         problems += found
     classes, k = build_classes(source, quasi)
     problems += form_problems(open_session, loaded, recipe)
+    found, noted = danger_findings(source, quasi)
+    problems, remarks = [*problems, *found], [*remarks, *noted]
     if recipe.method.name == NAME:
         fit = measure_fit(open_session, loaded, original, recipe)
         goals = [fit.goal, *unmeasured(recipe)[1:]]
         problems += [*fit.problems, *beside]
-        return conclude(loaded.rows, classes, int(fit.goal.achieved or 0), goals, problems, has_classes=False)
+        k = int(fit.goal.achieved or 0)
+        return conclude(loaded.rows, classes, k, goals, problems, has_classes=False, remarks=remarks)
     findings = measure(source, quasi)
     problems += [finding.problem for finding in findings if finding.problem]
     goals = [finding.goal for finding in findings]

@@ -19,6 +19,7 @@ PROBLEMS: dict[str, str] = {
     "verify.forbidden_column": "The file has a column that the recipe does not release.",
     "verify.duplicate_column": "Two columns of the file have the same name.",
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
+    "verify.unique": "A kept column is unique on more than half of the rows and not accepted by name.",
     "verify.k": "Some rows are in classes smaller than k.",
     "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",
     "verify.t": "In some classes the sensitive values are further than t from those of the whole file.",
