@@ -256,7 +256,7 @@ def test_an_identifier_that_repeats_without_a_subject_is_warned_of():
     table = {"who": numbers(20) * 2, "age": list(range(20)) * 2}
     release, texts = anonymized(table, quasi=["age"], identifiers=["who"])
     text = only(texts, "Identifier `who` repeats: 40 rows have 20 different values")
-    assert "all of them in all 20 classes" in text
+    assert "In all 20 classes one value has more than half of the rows; in all 20 classes it has all" in text
     assert "role subject" in text
     assert found(release, "repeated")[0]["columns"] == ["who"]
     assert anonymized(table, quasi=["age"], identifiers=["who"], accept={"who": ["repeated"]})[1] == []
@@ -265,6 +265,18 @@ def test_an_identifier_that_repeats_without_a_subject_is_warned_of():
 def test_a_name_that_two_people_share_is_not_worth_a_warning():
     table = {"name": ["no 1", *numbers(39)], "age": [20 + i // 4 for i in range(40)]}
     assert anonymized(table, quasi=["age"], identifiers=["name"])[1] == []
+
+
+def test_namesakes_are_told_from_people_with_several_rows():
+    # Half of the names stand twice; in the first table their rows have nothing else in common.
+    name = numbers(30) + numbers(30)
+    strangers = {"name": name, "row": numbers(60), "age": [i * 7 % 60 for i in range(60)]}
+    roles = {"quasi": ["age"], "identifiers": ["name", "row"], "k": 5}
+    assert anonymized(strangers, **roles)[1] == []
+    visits = {**strangers, "age": [i % 30 for i in range(60)]}
+    assert "60 rows have 30 different values" in only(
+        anonymized(visits, **roles)[1], "Identifier `name` repeats"
+    )
 
 
 def test_a_class_that_is_mostly_one_person_s_is_warned_of():
@@ -414,7 +426,8 @@ def test_accept_knows_every_danger_of_a_column():
 
 
 def test_an_extension_that_would_be_unique_is_refused():
-    recipe = shoal.Recipe.from_roles(quasi=["age"], keep=["code"], k=2)
+    changes = {"method": {"name": "mondrian"}}
+    recipe = shoal.Recipe.from_roles(quasi=["age"], keep=["code"], k=2, changes=changes)
     earlier = pl.DataFrame({"age": [1, 1, 2, 2] * 2, "code": ["x"] * 8})
     new = pl.DataFrame({"age": [1, 2] * 10, "code": numbers(20)})
     release, _ = anonymized(earlier, recipe=recipe)

@@ -30,12 +30,18 @@ def duplicate(scene: Scene) -> list[Danger]:
 def _same_rows(scene: Scene, name: str, column: QuasiColumn) -> int:
     """Count the released rows in which one column says what the other does; 0 unless that is the rule."""
     codes, quasi = scene.codes(name), column.codes.astype(np.int64)
-    if int(codes.max(initial=-1)) < 1 or int(quasi.max(initial=0)) < 1:
-        return 0  # one value says nothing
+    values, others = _different(codes), _different(quasi)
+    if min(values, others) < 2 or max(values, others) > 2 * min(values, others):
+        return 0  # one value says nothing, and many cannot go with few one to one
     both = _go_together(codes, quasi)
     if both is not None:
         return int(both[scene.inside].sum())
-    return scene.released if _are_equal(scene, name, column.name) else 0
+    has_few_repeats = values == others and 2 * values > len(codes)
+    return scene.released if has_few_repeats and _are_equal(scene, name, column.name) else 0
+
+
+def _different(codes: Codes) -> int:
+    return int(np.count_nonzero(np.bincount(codes[codes >= 0])))
 
 
 def _go_together(codes: Codes, quasi: Codes) -> Bools | None:

@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.dangers.danger import NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.table.columns import IntArray
+
+_FEWEST = 2  # rows that a rule is learned from
 
 
 class _Crowds(NamedTuple):
@@ -40,14 +43,14 @@ def _repeated(scene: Scene, name: str) -> Danger | None:
     crowds = _crowds(scene.labels[scene.inside], codes)
     alone = int((crowds.people == 1).sum())
     # Now and then two people have one name; that is no reason to warn.
-    if sharing <= NOTABLE * rows and not alone:
+    if not alone and (sharing <= NOTABLE * rows or _are_namesakes(scene, name)):
         return None
     classes = len(crowds.rows)
+    filled = _filled(crowds.dominated, alone, classes, scene)
     message = (
         f"Identifier `{name}` repeats: {rows:,} rows have {_number(different, rows)} different values, and "
-        f"no column has the role subject, so k counts rows. One value has more than half of the rows in "
-        f"{_some(crowds.dominated, classes, scene.word)}, and all of them in "
-        f"{_some(alone, classes, scene.word)}. If it tells people apart, give it the role subject."
+        f"no column has the role subject, so k counts rows.{filled} If it tells people apart, "
+        "give it the role subject."
     )
     numbers = {
         "rows": rows,
@@ -58,6 +61,36 @@ def _repeated(scene: Scene, name: str) -> Danger | None:
     }
     accepted = is_accepted(scene.recipe, "repeated", name)
     return Danger("danger.repeated", (name,), message, numbers, accepted=accepted)
+
+
+def _filled(most: int, alone: int, classes: int, scene: Scene) -> str:
+    """Say in how many classes one value has most of the rows, or all."""
+    if not most:
+        return ""
+    of_all = f"; in {part(alone, classes, scene.word)} it has all of them" if alone else ""
+    return f" In {part(most, classes, scene.word)} one value has more than half of the rows{of_all}."
+
+
+def _are_namesakes(scene: Scene, name: str) -> bool:
+    """Say whether rows that share an identifier seem to be different people.
+
+    Another identifier tells every row apart, and in most quasi columns rows with the same value here are
+    no more alike than others.
+    """
+    others = [scene.codes(other) for other in scene.recipe.named("identifier") if other != name]
+    if not any(codes.min(initial=0) >= 0 and len(np.unique(codes)) == len(codes) for codes in others):
+        return False
+    codes = scene.codes(name)
+    followed = sum(_follows(codes, column.codes) for column in scene.encoded.columns)
+    return 2 * followed < len(scene.encoded.columns)
+
+
+def _follows(codes: Codes, quasi: IntArray) -> bool:
+    """Say whether most rows with a repeated value have the quasi value that goes with it."""
+    found = rules(codes, quasi, _FEWEST)
+    repeated = int(found.times[found.times >= _FEWEST].sum())
+    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _FEWEST)
+    return bool(2 * surplus > repeated)
 
 
 def dominated(scene: Scene) -> list[Danger]:
@@ -71,7 +104,7 @@ def dominated(scene: Scene) -> list[Danger]:
         return []
     worst = round(100 * float((crowds.most / crowds.rows).max()))
     message = (
-        f"One person (`{subject}`) has more than half of the rows in {_some(number, classes, scene.word)}, "
+        f"One person (`{subject}`) has more than half of the rows in {part(number, classes, scene.word)}, "
         f"at worst {worst} % of them: what is published of such a class is mostly about that person."
     )
     numbers = {"dominated": shown(number, classes), "classes": classes, "worst_percent": worst}
@@ -95,7 +128,3 @@ def _crowds(labels: IntArray, people: Codes) -> _Crowds:
 
 def _number(number: int, of: int) -> str:
     return f"{number:,}" if shown(number, of) is not None else "few" if 2 * number < of else "nearly as many"
-
-
-def _some(number: int, of: int, nouns: str) -> str:
-    return part(number, of, nouns) if number else f"none of {of:,} {nouns}"

@@ -18,7 +18,7 @@ from shoal.table.forms import value_text
 from shoal.table.frames import series
 
 _FEWEST, _FEWEST_OF_PAIRS = 2, 5  # rows that a rule is learned from; pairs agree by chance more often
-_PAIR_WORK = 20_000_000  # rows x pairs of columns x quasi columns up to which pairs are looked at
+_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are looked at
 
 
 class _Source(NamedTuple):
@@ -102,6 +102,8 @@ def _recovered(source: _Source, cells: _Cells) -> int:
     if len(cells.rows) == 0:
         return 0
     found = rules(source.codes, cells.column.codes, source.fewest)
+    if not (found.value >= 0).any():
+        return 0
     codes, raw = source.codes[cells.rows], cells.column.codes[cells.rows]
     number = int(follows(found, codes, raw).sum())
     if number < SMALLEST or number <= NOTABLE * len(cells.rows):

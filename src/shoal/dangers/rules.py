@@ -29,13 +29,17 @@ def rules(codes: Codes, others: Codes | IntArray, fewest: int) -> Rules:
     A rule may have exceptions, but then it must be much surer than a guess: where nine of ten rows have
     one value anyway, 95 of 100 say nothing.
     """
-    present = codes >= 0
-    first, second = codes[present], others[present].astype(np.int64)
-    n_values, width = int(codes.max(initial=-1)) + 1, int(others.max(initial=-1)) + 1
-    share = np.bincount(others[others >= 0], minlength=width) / max(1, len(others))
-    times = np.bincount(first, minlength=n_values)
-    pairs, counts = _counted(first * (width + 1) + second + 1, n_values * (width + 1))
-    value, other = pairs // (width + 1), pairs % (width + 1) - 1
+    n_values, width = int(codes.max(initial=-1)) + 1, int(others.max(initial=-1)) + 2
+    # A missing value is counted as one before the first: masks take longer than to count it and drop it.
+    keys = codes * width
+    keys += others
+    keys += width + 1
+    pairs, counts = _counted(keys, (n_values + 1) * width)
+    value, other = pairs // width - 1, pairs % width - 1
+    share = np.bincount(other + 1, counts, minlength=width)[1:] / max(1, len(others))
+    is_value = value >= 0
+    value, other, counts = value[is_value], other[is_value], counts[is_value]
+    times = np.bincount(value, counts, minlength=n_values).astype(np.int64)
     most = np.zeros(n_values, np.int64)
     np.maximum.at(most, value, counts)
     named = np.full(n_values, -1, np.int64)
