@@ -108,3 +108,4 @@ def test_no_remark_shows_a_cell():
     )
     assert "ZXMARKERXZ" not in str(verdict)
     assert verdict.remarks
+    assert codes(verdict) == ["verify.unique"]
