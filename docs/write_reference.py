@@ -15,6 +15,7 @@ from typing import Any
 import typer.main
 
 from shoal.cli.main import app
+from shoal.dangers import DANGERS
 from shoal.errors import CODES
 from shoal.verify import PROBLEMS
 
@@ -86,6 +87,14 @@ def errors_page() -> str:
         "| code | meaning |",
         "|---|---|",
         *(f"| `{code}` | {meaning} |" for code, meaning in PROBLEMS.items()),
+        "",
+        "## Dangers",
+        "",
+        "Warned of by `shoal anonymize`, and listed under `dangers`; see [dangers](dangers.md).",
+        "",
+        "| code | meaning |",
+        "|---|---|",
+        *(f"| `{code}` | {meaning} |" for code, meaning in DANGERS.items()),
     ]
     return "\n".join(lines) + "\n"
 

@@ -578,7 +578,8 @@ def test_a_column_that_was_kept_and_is_quasi_now_finds_people(tmp_path):
     data = patients(60).with_columns(pl.lit("flu").alias("ill"))
     now = Recipe.from_roles(quasi=["age", "zip"], sensitive=["ill"], k=5)
     encoded, view = our_view(data, now)
-    kept = released(tmp_path, "kept", data, quasi=["age"], keep=["zip"])
+    taken = {"columns": {"zip": {"accept": ["unique"]}}}
+    kept = released(tmp_path, "kept", data, quasi=["age"], keep=["zip"], changes=taken)
     dropped = released(tmp_path, "dropped", data, quasi=["age"], drop=["zip"])
     assert check(encoded, data, [view, *load_earlier(dropped, now)], 5).worst_m >= 5
     found = check(encoded, data, [view, *load_earlier(kept, now)], 5)

@@ -220,7 +220,7 @@ def test_progress_is_told_on_the_way(method):
 def tagged(table, recipe):
     """The same with a number on every row, so that a row can be told from its equals and found again."""
     sections = recipe.to_dict()
-    sections["columns"]["row"] = {"role": "keep"}
+    sections["columns"]["row"] = {"role": "keep", "accept": ["unique"]}
     return table.with_columns(row=pl.Series(range(len(table)), dtype=pl.Int64)), Recipe.from_dict(sections)
 
 

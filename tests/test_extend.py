@@ -62,7 +62,7 @@ class Story:
 
 def with_ids(case):
     """The table with a number for each row, which is published, and the recipe for that."""
-    changes = {"columns": {"id": {"role": "keep"}}}
+    changes = {"columns": {"id": {"role": "keep", "accept": ["unique"]}}}
     return case.table.with_row_index("id"), Recipe.from_dict(case.recipe.to_dict(), changes=changes)
 
 

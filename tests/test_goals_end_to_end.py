@@ -71,7 +71,7 @@ class Made:
         if people is not None:
             data["who"], specs["who"] = people, {"role": "subject"}
         if tagged:
-            data["row"], specs["row"] = range(self.n_rows), {"role": "keep"}
+            data["row"], specs["row"] = range(self.n_rows), {"role": "keep", "accept": ["unique"]}
         self.table, self.specs = pl.DataFrame(data), specs
 
     def recipe(self, method, seed=0, **options):

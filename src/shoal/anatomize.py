@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.anatomized import Anatomized
 from shoal.cluster.registry import METHODS
+from shoal.dangers import Scene, Values, find_dangers
 from shoal.engine import local
 from shoal.errors import IdentityUnprotectedWarning, KnownSeedWarning
 from shoal.recipe import Recipe
@@ -24,13 +25,15 @@ def anatomize(
     table: pl.DataFrame,
     recipe: Recipe,
     *,
+    values: Values,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None = None,
 ) -> Anatomized:
     """Make a release in two tables that nobody has verified yet: verify it before it leaves the house.
 
-    `kind` is that of the frame that was given; `timings` has what was done before.
+    `values` are those of the table; `kind` is that of the frame that was given; `timings` has what was
+    done before.
     """
     table = _without_empty(table, *recipe.named("sensitive"))
     with stage(timings, "encode", progress):
@@ -39,6 +42,7 @@ def anatomize(
         found = local.run(encoded, _with_secret_seed(recipe), METHODS["anatomy"], tick)
     with stage(timings, "recode", progress):
         parts = take_apart(table, encoded.in_input_order(found.labels), recipe)
+        scene = Scene(values, encoded, recipe, found.labels, None, "groups")
     release = Anatomized(
         parts=parts,
         recipe=recipe,
@@ -48,6 +52,7 @@ def anatomize(
         seed=recipe.method.seed if _is_seeded(recipe) else None,
         timings=timings,
         kind=kind,
+        dangers=find_dangers(scene),
     )
     _warn(release)
     return release

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from shoal.dangers import Danger
 from shoal.errors import PromiseError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.recode.anatomy import Parts
-from shoal.release import shareable, told_numbers, typed, versions
+from shoal.release import note_earlier, shareable, told_dangers, told_numbers, typed, versions
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.parts import check_parts, part_paths
@@ -61,6 +62,10 @@ class Anatomized:
         Seconds of each stage.
     kind : str
         Of frame that was given: `tables` are of the same kind.
+    dangers : list of Danger
+        What is given away although the promise holds.
+    accepts_composition : bool
+        Whether the risk of several tables about the same people is taken.
     """
 
     parts: Parts
@@ -71,8 +76,11 @@ class Anatomized:
     seed: int | None = None
     timings: dict[str, float] = field(default_factory=dict)
     kind: str = "polars"
+    dangers: list[Danger] = field(default_factory=list)
+    accepts_composition: bool = False
 
     method = "anatomy"
+    also = ()  # what two tables and others give away together is not checked
     k = None  # rows are not published alike
     has_report = False  # the report tells of classes and generalized values, and there are none
     loss = loss_tight = NO_LOSS
@@ -119,6 +127,7 @@ class Anatomized:
             raise RecipeError("recipe.not_available", message, "write the release without a report")
         target = Path(path or self.recipe.output.path or "")
         check_parts(target)
+        note_earlier(self, target)
         places = [*part_paths(target), manifest_path(target)]
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]
@@ -176,6 +185,7 @@ class Anatomized:
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
+            "dangers": told_dangers(self),
             "versions": versions(),
         }
 

@@ -17,8 +17,9 @@ from shoal.anatomized import Anatomized
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import choose
 from shoal.compose import Companions
+from shoal.dangers import Scene, Values, find_dangers, refuse_unique, warn_of
 from shoal.engine import local
-from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWarning
+from shoal.errors import GroupShiftWarning, RecipeError
 from shoal.goals import COUNTED, LDiversity, from_text
 from shoal.goals import Goal as AskedGoal
 from shoal.measure.bound import recipe_bound
@@ -58,6 +59,7 @@ def anonymize(
     k: int | None = None,
     goals: Iterable[str | Mapping[str, Any]] = (),
     hierarchies: Mapping[str, Any] | None = None,
+    accept: Mapping[str, Iterable[str]] | None = None,
     method: str = "auto",
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
@@ -86,6 +88,8 @@ def anonymize(
         Further privacy goals: `"l-diversity column=disease l=3"`, or the same as a mapping.
     hierarchies : mapping of str to str or dict, optional
         By column: a file, a nested table, or `{"intervals": [5, 10]}` and the like.
+    accept : mapping of str to iterable of str, optional
+        By column: the dangers that you take knowingly, such as `["unique"]`. They are still listed.
     method, seed, options
         How the classes are found.
     views : {"whole", "equal", "unequal", "nested"} or list of lists of str, optional
@@ -129,7 +133,7 @@ def anonymize(
             subject=() if subject is None else (subject,),
             k=k,
             changes={
-                "columns": {name: {"hierarchy": given} for name, given in (hierarchies or {}).items()},
+                "columns": _described(hierarchies or {}, accept or {}),
                 "privacy": {"goal": [from_text(g) if isinstance(g, str) else dict(g) for g in goals]},
                 "method": {"name": method, "seed": seed, "options": dict(options or {})},
                 "output": {"views": views, "views_by": views_by},
@@ -150,6 +154,17 @@ def anonymize(
             )
         )
     return release
+
+
+def _described(
+    hierarchies: Mapping[str, Any], accept: Mapping[str, Iterable[str]]
+) -> dict[str, dict[str, Any]]:
+    """Return what the parameters say of columns besides their roles."""
+    columns: dict[str, dict[str, Any]] = {name: {"hierarchy": given} for name, given in hierarchies.items()}
+    for name, dangers in accept.items():
+        taken = [dangers] if isinstance(dangers, str) else list(dangers)
+        columns.setdefault(name, {})["accept"] = taken
+    return columns
 
 
 def encode(
@@ -210,32 +225,33 @@ def prepare(
         table = table_of(data, recipe)
         if recipe.method.name != "anatomy":  # which promises no k
             check_feasible(table.height, recipe.privacy.k)
+        values = Values(table)
+        refuse_unique(values, recipe)  # before any work is done
     kind = frames.kind_of(data)
     if recipe.method.name == "anatomy":
-        return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
+        apart = anatomize(table, recipe, values=values, kind=kind, timings=timings, progress=progress)
+        warn_of(apart.dangers)
+        return replace(apart, accepts_composition=accept_composition)
+    finish = partial(_finished, values=values, companions=companions, bound=bound)
     if recipe.output.views != "whole":
-        finish = partial(_finished, companions=companions, bound=bound)
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
             together = companions.check(table)
             each = tuple(replace(view, composition=together) for view in views.views)
             views = replace(views, views=each, composition=together)
-        for number, view in enumerate(views.views, 1):
-            _warn_unprotected(view, f"View {number}: ")
+        warn_of(views.dangers)
         return views
     with stage(timings, "encode", progress):
         encoded = encode_columns(table, recipe)
     method, _ = choose(recipe.method.name, table.height)
     with stage(timings, "cluster", progress) as tick:
         found = local.run(encoded, recipe, method, tick)
-    release = _finished(
-        table, encoded, found, recipe,
-        companions=companions, bound=bound, kind=kind, timings=timings, progress=progress,
-    )  # fmt: skip
+    release = finish(table, encoded, found, recipe, kind=kind, timings=timings, progress=progress)
     if companions.are_several:
         with stage(timings, "composition", progress):
             release = replace(release, composition=companions.check(table))
-    _warn_unprotected(release)
+    warn_of(release.dangers)
+    _warn_of_shift(release)
     return release
 
 
@@ -245,6 +261,7 @@ def _finished(
     found: ClusterResult,
     recipe: Recipe,
     *,
+    values: Values,
     companions: Companions,
     bound: bool,
     kind: str,
@@ -265,6 +282,8 @@ def _finished(
         # Boxes of single rows make no classes: what is said about the rows then is said by group.
         shown = published if found.ring is None else publish(encoded, found.labels, recipe)
         smallest, goals = _achieved(encoded, published, recipe)
+        word = "classes" if found.ring is None else "groups"
+        scene = Scene(values, encoded, recipe, shown.labels, published, word)
         return Release(
             frame=frame,
             recipe=recipe,
@@ -287,6 +306,9 @@ def _finished(
             original=None if found.ring is None else _original(table, recipe),
             further_goals=goals,
             people=people,
+            dangers=find_dangers(scene),
+            also=companions.also,
+            accepts_composition=companions.accepted,
         )
 
 
@@ -395,19 +417,8 @@ def _released_frame(
     return frame, rows["person"].to_arrow() if people else None
 
 
-def _warn_unprotected(release: Release, where: str = "") -> None:
-    """Warn of what the guarantee does not cover."""
-    kind, one = ("classes", "class") if release.original is None else ("groups", "group")
-    for column in release.profile.sensitive:
-        if column.alike:
-            number = sum(count for _, count in release.profile.class_sizes)
-            warnings.warn(
-                f"{where}{column.alike} of {number} {kind} share one value of `{column.name}`: whoever knows "
-                f"that a person is in such a {one} knows that value. k-anonymity does not protect "
-                "against this.",
-                SensitiveUnprotectedWarning,
-                stacklevel=3,
-            )
+def _warn_of_shift(release: Release) -> None:
+    """Warn of what boxes of single rows do not protect against."""
     if release.original is not None:
         warnings.warn(
             "Whoever knows for certain which row of this release is one person's can tell the rows of the "

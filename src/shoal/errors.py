@@ -36,6 +36,7 @@ CODES: dict[str, str] = {
     "hierarchy.duplicate": "A value stands at two places of a hierarchy.",
     "hierarchy.uncovered": "A column holds values that its hierarchy does not have.",
     "hierarchy.build": "A hierarchy cannot be built from what the recipe gives.",
+    "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
     "output.unwritable": "The release cannot be written where it should go.",
     "infeasible.rows": "The table has fewer rows than k.",
     "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
@@ -137,6 +138,18 @@ class PrivacyWarning(UserWarning):
     """Something legal that a careful publisher should look at."""
 
 
+class DominatedClassWarning(PrivacyWarning):
+    """One person has more than half of the rows of a class."""
+
+
+class DuplicateColumnWarning(PrivacyWarning):
+    """A sensitive column says the same as a quasi column."""
+
+
+class EarlierReleaseWarning(PrivacyWarning):
+    """Releases of the same columns lie beside this one and were not checked together with it."""
+
+
 class GroupShiftWarning(PrivacyWarning):
     """Rows hide behind one secret shift for each group: one known link gives it away."""
 
@@ -149,5 +162,17 @@ class KnownSeedWarning(PrivacyWarning):
     """What should be secret was drawn from a seed that somebody may know or guess."""
 
 
+class RecoverableColumnWarning(PrivacyWarning):
+    """Generalized values follow from a column that is released as it is."""
+
+
+class RepeatedIdentifierWarning(PrivacyWarning):
+    """An identifier repeats while k counts rows: one person may fill a class."""
+
+
 class SensitiveUnprotectedWarning(PrivacyWarning):
     """A sensitive column is released with no goal but k: a class may share one value."""
+
+
+class UniqueColumnWarning(PrivacyWarning):
+    """A column that is released as it is has values that nobody else has."""

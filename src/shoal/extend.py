@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.anonymize import table_of
 from shoal.cluster.systematic import Systematic
+from shoal.dangers import Values, refuse_unique
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.bound import NO_BOUND
 from shoal.measure.loss import Loss
@@ -31,7 +32,7 @@ from shoal.table.read import read_release
 from shoal.table.write import sha256
 from shoal.verify import Verdict, verify, verify_table
 
-_UNKNOWN = {"suppressed", "loss", *NO_BOUND}  # of the earlier rows, and so of all
+_UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
 _METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
 
 
@@ -203,6 +204,7 @@ def extend(
         held_back=_rows_of(data, given, held),
         extends=digest,
     )
+    refuse_unique(Values(frame), recipe)
     with stage(timings, "verify", progress):
         extension.accept(verify_table(frame.to_arrow(), recipe, rows=extension.released))
     _warn_unprotected(added, recipe)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.dangers import Danger, earlier, warn_of
 from shoal.errors import PromiseError, RecipeError
 from shoal.measure.bound import Bound, told_bound
 from shoal.measure.loss import Loss
@@ -39,6 +40,7 @@ from shoal.verify import Goal, Verdict, verify
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_EARLIER = "danger.earlier"
 _VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
 
 
@@ -80,6 +82,12 @@ class Release:
         The person of each row, where a subject column tells. For the verifier; never written.
     composition : dict, optional
         What this release and earlier ones give away together, as a check of them says.
+    dangers : list of Danger
+        What is given away although every promise holds. Writing adds what lies beside the file.
+    also : tuple of Path
+        Manifests of the earlier releases that were checked.
+    accepts_composition : bool
+        Whether the risk of several tables about the same people is taken.
     """
 
     frame: pl.DataFrame
@@ -102,6 +110,9 @@ class Release:
     further_goals: tuple[Goal, ...] = ()
     people: pa.Array | None = None
     composition: dict[str, Any] | None = None
+    dangers: list[Danger] = field(default_factory=list)
+    also: tuple[Path, ...] = ()
+    accepts_composition: bool = False
 
     @property
     def has_report(self) -> bool:
@@ -140,6 +151,7 @@ class Release:
         """
         target = Path(path or self.recipe.output.path or "")
         check_whole(target)
+        note_earlier(self, target)
         places = [target, manifest_path(target), *([report_path(target)] if report else [])]
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]
@@ -202,6 +214,7 @@ class Release:
                 digest=digest,
                 remarks=self.remarks,
                 composition=self.composition,
+                dangers=told_dangers(self),
                 values=self.recipe.output.values,
                 bounds=self.recipe.output.bounds,
             )
@@ -267,6 +280,7 @@ class Release:
             "loss": all_rounded(self.loss),
             **told_bound(self.bound),
             **({} if self.composition is None else {"composition": self.composition}),
+            "dangers": told_dangers(self),
             "versions": versions(),
         }
 
@@ -318,8 +332,27 @@ def told_numbers(release: Any) -> dict[str, Any]:
         "loss": release.loss.to_dict(),
         "loss_tight": release.loss_tight.to_dict(),
         **told_bound(release.bound),
+        "dangers": [danger.to_dict() for danger in release.dangers],
         "timings": {stage: round(seconds, 4) for stage, seconds in release.timings.items()},
     }
+
+
+def told_dangers(release: Any) -> list[dict[str, Any]]:
+    """Return the dangers of a release itself, for its manifest and report.
+
+    What lies in the folder is not among them: the same release has the same manifest wherever it is.
+    """
+    return [danger.to_dict() for danger in release.dangers if danger.code != _EARLIER]
+
+
+def note_earlier(release: Any, target: Path) -> None:
+    """Add, and warn of, earlier releases beside the file that are not among those that were checked."""
+    extends = getattr(release, "extends", None)
+    found = earlier(
+        target, release.recipe, release.also, extends=extends, accepted=release.accepts_composition
+    )
+    release.dangers[:] = [*(danger for danger in release.dangers if danger.code != _EARLIER), *found]
+    warn_of(found)
 
 
 def _are_alike(counted: Goal, claimed: Goal) -> bool:

@@ -10,11 +10,20 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from shoal.dangers import Danger
 from shoal.errors import PromiseError
 from shoal.measure.bound import NO_BOUND, Bound, told_bound, total_bound
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
-from shoal.release import Release, all_rounded, shareable, told_numbers, versions
+from shoal.release import (
+    Release,
+    all_rounded,
+    note_earlier,
+    shareable,
+    told_dangers,
+    told_numbers,
+    versions,
+)
 from shoal.stages import Progress, stage
 from shoal.table.parts import check_views, stale_views, view_paths, view_titles
 from shoal.table.write import (
@@ -50,6 +59,8 @@ class ViewsRelease:
     composition : dict, optional
         What somebody who has all views can find out, as a check of them together says; None where
         nobody has checked. Set it before the release is written.
+    dangers : list of Danger
+        What the views give away although every promise holds.
     """
 
     views: tuple[Release, ...]
@@ -59,8 +70,19 @@ class ViewsRelease:
     kind: str = "polars"
     remarks: tuple[str, ...] = ()
     composition: dict[str, Any] | None = None
+    dangers: list[Danger] = field(default_factory=list)
 
     has_report = True
+
+    @property
+    def also(self) -> tuple[Path, ...]:
+        """Manifests of the earlier releases that were checked."""
+        return self.views[0].also
+
+    @property
+    def accepts_composition(self) -> bool:
+        """Whether the risk of several tables about the same people is taken."""
+        return self.views[0].accepts_composition
 
     @property
     def method(self) -> str:
@@ -145,6 +167,7 @@ class ViewsRelease:
         target = Path(path or self.recipe.output.path or "")
         number = len(self.views)
         check_views(target, number)
+        note_earlier(self, target)
         files = view_paths(target, number)
         reports = [report_path(file) for file in files] if report else []
         places = [*files, manifest_path(target), *reports]
@@ -220,6 +243,7 @@ class ViewsRelease:
                 for view, told in zip(self.views, of_views, strict=True)
             ],
             "composition": self.composition,
+            "dangers": told_dangers(self),
             "versions": versions(),
         }
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
+from shoal.dangers import together
 from shoal.engine import local
 from shoal.errors import Fault, ShoalError
 from shoal.recipe import Recipe
@@ -84,6 +85,7 @@ def make_views(
         timings=timings,
         kind=kind,
         remarks=(*remarks, *_keep_remarks(recipe)),
+        dangers=together([view.dangers for view in releases]),
     )
 
 

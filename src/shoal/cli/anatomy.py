@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.cli.dangers import accepted_lines
+
 
 def anatomy_summary(result: dict[str, Any]) -> str:
     """Say in a few lines what was released and what holds, and what does not."""
@@ -16,6 +18,7 @@ def anatomy_summary(result: dict[str, Any]) -> str:
         f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
         "verified on the written files",
         "  k-anonymity: not promised",
+        *accepted_lines(result),
         f"  quasi:     {quasi}",
         f"  sensitive: {sensitive}",
         f"  manifest:  {result['manifest']}",

@@ -13,8 +13,9 @@ import typer
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.bound import NoBound, bound_lines
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
+from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import Goals, composition_lines, goal_line
-from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, OutputError, RecipeError
 
@@ -42,6 +43,7 @@ def anonymize(
     identifier: Identifier = None,
     keep: Keep = None,
     drop: Drop = None,
+    accept: Accept = None,
     default: Annotated[
         str | None,
         typer.Option("--default", help="Role of unnamed columns: drop.", rich_help_panel="Columns"),
@@ -92,7 +94,7 @@ def anonymize(
         _refuse_later({"--record": record})
         from shoal.goals import from_text
 
-        columns = given_roles(quasi, sensitive, identifier, keep, drop, subject)
+        columns = given_roles(quasi, sensitive, identifier, keep, drop, subject, accept)
         for name, file in _hierarchies(hierarchy or []).items():
             columns.setdefault(name, {})["hierarchy"] = file
         changes = {
@@ -205,6 +207,7 @@ def summary(result: dict[str, Any]) -> str:
     lines += [f"  {remark}" for remark in result["remarks"]]
     lines += [f"  {goal_line(goal)} - {how}" for goal in result["goals"]]
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
+    lines += accepted_lines(result)
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         *(f"  {line}" for line in bound_lines(result)),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import names
+from shoal.errors import RecipeError
 
 _PANEL = "Columns"
 
@@ -20,6 +21,15 @@ Sensitive = Annotated[str | None, _option("--sensitive", "Columns to protect; re
 Identifier = Annotated[str | None, _option("--identifier", "Columns that name a person; left out.")]
 Keep = Annotated[str | None, _option("--keep", "Other columns to release as they are.")]
 Drop = Annotated[str | None, _option("--drop", "Other columns to leave out.")]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="COLUMN=DANGER",
+        help="Take a danger of a column knowingly, for example note=unique.",
+        rich_help_panel=_PANEL,
+    ),
+]
 
 
 def given_roles(
@@ -29,6 +39,7 @@ def given_roles(
     keep: str | None,
     drop: str | None,
     subject: str | None = None,
+    accept: list[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return a [columns] section made from flags."""
     from shoal.recipe import roles_of
@@ -41,4 +52,15 @@ def given_roles(
         drop=names(drop),
         subject=[subject] if subject else [],
     )
-    return {name: {"role": role} for name, role in roles.items()}
+    columns: dict[str, dict[str, Any]] = {name: {"role": role} for name, role in roles.items()}
+    for name, danger in map(_accepted, accept or []):
+        columns.setdefault(name, {}).setdefault("accept", []).append(danger)
+    return columns
+
+
+def _accepted(text: str) -> tuple[str, str]:
+    """Split COLUMN=DANGER; a column's name may have the sign too."""
+    name, equals, danger = text.rpartition("=")
+    if not equals or not danger:
+        raise RecipeError("recipe.invalid", "--accept takes COLUMN=DANGER.", "for example note=unique")
+    return name.strip(), danger.strip()

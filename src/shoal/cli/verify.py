@@ -10,7 +10,7 @@ import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting
 from shoal.cli.goals import Goals
-from shoal.cli.roles import Drop, Identifier, Keep, Quasi, Sensitive, given_roles
+from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, given_views
 
 
@@ -22,6 +22,7 @@ def verify(
     identifier: Identifier = None,
     keep: Keep = None,
     drop: Drop = None,
+    accept: Accept = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
     goal: Goals = None,
     views: Views = None,
@@ -41,7 +42,7 @@ def verify(
     with reporting(as_json, quiet):
         from shoal.verify import verify as check
 
-        roles = given_roles(quasi, sensitive, identifier, keep, drop)
+        roles = given_roles(quasi, sensitive, identifier, keep, drop, accept=accept)
         asked = _recipe(recipe, roles, k, goal, views)
         verdict = check(released, asked, original=original)
         if junit is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.bound import bound_lines
+from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import composition_lines, goal_line
 from shoal.errors import RecipeError
 
@@ -75,6 +76,7 @@ def views_summary(result: dict[str, Any]) -> str:
         f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
         *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
+        *accepted_lines(result),
         f"  manifest: {result['manifest']}",
         f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",
     ]

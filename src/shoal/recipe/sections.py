@@ -12,6 +12,7 @@ from shoal.goals import AnyGoal
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
+Danger = Literal["unique", "recoverable", "duplicate", "repeated", "dominated", "alike"]
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
@@ -43,6 +44,7 @@ class Column(Section):
     order: list[str] | None = None
     hierarchy: str | dict[str, Any] | None = None
     grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    accept: list[Danger] = []
 
 
 class Privacy(Section):

@@ -52,6 +52,8 @@ class Facts:
         What the method has to say about its run: numbers, no values.
     composition : mapping or None
         What this and other tables give away together; None when there is none beside it.
+    dangers : sequence of mappings
+        What is given away although every promise holds: `code`, `columns`, `message`, `accepted`.
     values : {"generalize", "microaggregate"}
     bounds : {"tight", "snapped"}
         How quasi values are published.
@@ -81,5 +83,6 @@ class Facts:
     bound: Bound | None = None
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
+    dangers: Sequence[Mapping[str, Any]] = ()
     values: Literal["generalize", "microaggregate"] = "generalize"
     bounds: Literal["tight", "snapped"] = "tight"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.verify.anatomy_original import parts_original_problems
+from shoal.verify.dangers import unique_problems
 from shoal.verify.header import header_problems
 from shoal.verify.load import Loaded, existing, load, load_arrow
 from shoal.verify.manifest import Counted, Told, number_problems, parts_digest_problems, read_manifest
@@ -110,6 +111,7 @@ def _verdict(
         found += [] if found else _group_problems(open_session)
         diversity, more = _diversity(open_session, recipe)
         problems += [*found, *more]
+        problems += [_in("quasi", own) for own in unique_problems(open_session, loaded.quasi, recipe)]
         suppressed = None
         if raw is not None:
             original = load_original(open_session, raw, recipe)

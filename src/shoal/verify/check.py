@@ -13,6 +13,7 @@ from shoal.verify.anatomy import verify_parts
 from shoal.verify.averages import average_problems
 from shoal.verify.cells import look_at_cells
 from shoal.verify.classes import Source, build_classes, check_subjects, load_people
+from shoal.verify.dangers import danger_findings
 from shoal.verify.goal import measure, unmeasured
 from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
@@ -182,8 +183,9 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
         problems += found
     classes, k = build_classes(source, quasi)
     looked = look_at_cells(open_session, loaded, recipe)
-    problems += looked.problems
-    remarks += looked.remarks
+    dangers, noted = danger_findings(source, quasi)
+    problems += [*looked.problems, *dangers]
+    remarks += [*looked.remarks, *noted]
     has_classes = recipe.method.name != NAME
     if has_classes:
         findings = measure(source, quasi)

@@ -21,6 +21,7 @@ PROBLEMS: dict[str, str] = {
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
     "verify.node": "A quasi column has cells that are no nodes of its hierarchy.",
     "verify.grid": "A quasi column has ranges whose ends are not on its grid.",
+    "verify.unique": "A kept column is unique on more than half of the rows and not accepted by name.",
     "verify.k": "Some rows are in classes smaller than k.",
     "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",
     "verify.t": "In some classes the sensitive values are further than t from those of the whole file.",

@@ -72,8 +72,20 @@ def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: To
         goals,
         problems,
         k_wildcard=None if None in wildcards else min(number or 0 for number in wildcards),
-        remarks=list(dict.fromkeys(remark for verdict in verdicts for remark in verdict.remarks)),
+        remarks=_all_remarks(verdicts),
     )
+
+
+def _all_remarks(verdicts: Sequence[Verdict]) -> list[str]:
+    """List what is remarked about all views, and about single ones with their number."""
+    of_all = [r for r in verdicts[0].remarks if all(r in verdict.remarks for verdict in verdicts)]
+    single = [
+        f"View {at}: {remark}"
+        for at, verdict in enumerate(verdicts, 1)
+        for remark in verdict.remarks
+        if remark not in of_all
+    ]
+    return of_all + single
 
 
 def worst_goals(views: Sequence[Sequence[Goal]]) -> tuple[Goal, ...]:

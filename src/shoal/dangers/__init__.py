@@ -1,0 +1,40 @@
+"""What a release gives away although every promise holds: one danger, one function.
+
+Each takes a `Scene` and returns what it finds, with numbers. Nothing here changes a release; only a
+kept column that is unique on most rows is refused, unless the recipe accepts that by name.
+"""
+
+from shoal.dangers.alike import alike
+from shoal.dangers.danger import DANGERS, Danger, together, warn_of
+from shoal.dangers.duplicate import duplicate
+from shoal.dangers.earlier import earlier
+from shoal.dangers.people import dominated, repeated
+from shoal.dangers.recoverable import recoverable
+from shoal.dangers.scene import Scene, Values
+from shoal.dangers.unique import refuse_unique, unique
+
+__all__ = [
+    "DANGERS",
+    "Danger",
+    "Scene",
+    "Values",
+    "earlier",
+    "find_dangers",
+    "refuse_unique",
+    "together",
+    "warn_of",
+]
+
+
+def find_dangers(scene: Scene) -> list[Danger]:
+    """Look for every danger that the table, the recipe and the published classes show."""
+    copies = duplicate(scene)
+    known = {(danger.columns[0], danger.columns[1]) for danger in copies}
+    return [
+        *unique(scene),
+        *copies,
+        *recoverable(scene, known),
+        *repeated(scene),
+        *dominated(scene),
+        *alike(scene),
+    ]

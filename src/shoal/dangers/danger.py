@@ -1,0 +1,149 @@
+"""A danger: something legal that gives more away than k promises, with its numbers.
+
+Messages end up in manifests and logs. They have column names and numbers only, and a number about raw
+values below `SMALLEST` is not shown, nor one that leaves fewer than that many rows over.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import (
+    DominatedClassWarning,
+    DuplicateColumnWarning,
+    EarlierReleaseWarning,
+    PrivacyWarning,
+    RecoverableColumnWarning,
+    RepeatedIdentifierWarning,
+    SensitiveUnprotectedWarning,
+    UniqueColumnWarning,
+)
+from shoal.recipe import Recipe
+
+SMALLEST = 10
+FEWEST_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
+NOTABLE = 0.1  # share of the rows from which on a danger is reported
+
+# Every danger, with what it means. The reference documentation and the tests walk this table. What stands
+# behind the dot is the name that `accept` takes; `earlier` is about a folder, not about a column.
+DANGERS: dict[str, str] = {
+    "danger.unique": "A kept or sensitive column has values that only one row (or one person) has.",
+    "danger.recoverable": "Generalized quasi values follow from a column that is released as it is.",
+    "danger.duplicate": "A sensitive column says the same as a quasi column.",
+    "danger.repeated": "An identifier repeats and no column has the role subject, so k counts rows.",
+    "danger.dominated": "In some classes one person has more than half of the rows.",
+    "danger.alike": "In some classes everybody has the same sensitive value.",
+    "danger.earlier": "Other releases of the same columns are in the folder and were not checked.",
+}
+_WARNINGS: dict[str, type[PrivacyWarning]] = {
+    "danger.unique": UniqueColumnWarning,
+    "danger.recoverable": RecoverableColumnWarning,
+    "danger.duplicate": DuplicateColumnWarning,
+    "danger.repeated": RepeatedIdentifierWarning,
+    "danger.dominated": DominatedClassWarning,
+    "danger.alike": SensitiveUnprotectedWarning,
+    "danger.earlier": EarlierReleaseWarning,
+}
+
+
+@dataclass(frozen=True)
+class Danger:
+    """One danger.
+
+    Parameters
+    ----------
+    code : str
+        One of `DANGERS`.
+    columns : tuple of str
+        What it is about.
+    message : str
+        A sentence with column names and numbers, no values.
+    numbers : mapping of str to int, float or None
+        The same numbers; None where one is too small to be shown.
+    accepted : bool
+        Whether the recipe takes it: then nobody is warned, and it is listed as accepted.
+    """
+
+    code: str
+    columns: tuple[str, ...]
+    message: str
+    numbers: Mapping[str, int | float | None] = field(default_factory=dict)
+    accepted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.code not in DANGERS:
+            raise AssertionError(f"danger code {self.code} is not listed")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the danger as JSON and the manifest have it."""
+        return {
+            "code": self.code,
+            "columns": list(self.columns),
+            "message": self.message,
+            "accepted": self.accepted,
+        }
+
+
+def is_accepted(recipe: Recipe, name: str, *columns: str) -> bool:
+    """Say whether the recipe takes the danger of this name for all of the columns."""
+    return all(name in recipe.columns[column].accept for column in columns)
+
+
+def warn_of(dangers: Iterable[Danger]) -> None:
+    """Warn of every danger that nobody has accepted."""
+    for danger in dangers:
+        if not danger.accepted:
+            warnings.warn(danger.message, _WARNINGS[danger.code], stacklevel=3)
+
+
+def shown(number: int, of: int) -> int | None:
+    """Return a number about raw values if it may be shown: neither it nor what it leaves over is small.
+
+    Examples
+    --------
+    >>> shown(12, 40), shown(0, 40), shown(40, 40), shown(3, 40), shown(38, 40)
+    (12, 0, 40, None, None)
+    """
+    return None if 0 < number < SMALLEST or 0 < of - number < SMALLEST else number
+
+
+def part(number: int, of: int, nouns: str) -> str:
+    """Write a part of all rows or classes; say no more than `shown` does.
+
+    Examples
+    --------
+    >>> part(12, 4000, "rows"), part(40, 40, "rows")
+    ('12 of 4,000 rows', 'all 40 rows')
+    >>> part(3, 40, "rows"), part(38, 40, "rows"), part(3, 5, "classes")
+    ('fewer than 10 of 40 rows', 'all but fewer than 10 of 40 rows', 'some of the 5 classes')
+    """
+    if number == of:
+        return f"all {of:,} {nouns}"
+    if shown(number, of) is not None:
+        return f"{number:,} of {of:,} {nouns}"
+    if of < 2 * SMALLEST:
+        return f"some of the {of:,} {nouns}"
+    few = f"fewer than {SMALLEST} of {of:,} {nouns}"
+    return few if number < SMALLEST else f"all but {few}"
+
+
+def together(of_views: Sequence[Sequence[Danger]]) -> list[Danger]:
+    """Put the dangers of several views into one list; say which views have one that not all have."""
+    found: dict[tuple[str, tuple[str, ...], str], tuple[Danger, list[int]]] = {}
+    for number, dangers in enumerate(of_views, 1):
+        for danger in dangers:
+            key = (danger.code, danger.columns, danger.message)
+            found.setdefault(key, (danger, []))[1].append(number)
+    return [_in_views(danger, numbers, len(of_views)) for danger, numbers in found.values()]
+
+
+def _in_views(danger: Danger, numbers: Sequence[int], views: int) -> Danger:
+    if len(numbers) == views:
+        return danger
+    where = f"View{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: "
+    return Danger(
+        danger.code, danger.columns, where + danger.message, danger.numbers, accepted=danger.accepted
+    )

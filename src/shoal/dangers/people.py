@@ -1,0 +1,130 @@
+"""One person in several rows: identifiers that repeat, and people who make up most of a class."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.dangers.danger import NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.rules import by_chance, follows, rules
+from shoal.dangers.scene import Codes, Scene
+from shoal.table.columns import IntArray
+
+_FEWEST = 2  # rows that a rule is learned from
+
+
+class _Crowds(NamedTuple):
+    """Of each class: its rows, the people in it, and the rows of the one who has most."""
+
+    rows: Codes
+    people: Codes
+    most: Codes
+
+    @property
+    def dominated(self) -> int:
+        """Count the classes in which one person has more than half of the rows."""
+        return int((2 * self.most > self.rows).sum())
+
+
+def repeated(scene: Scene) -> list[Danger]:
+    """Find identifiers that repeat although no subject is declared: one person may fill a class."""
+    if scene.recipe.subject is not None:
+        return []
+    dangers = (_repeated(scene, name) for name in scene.recipe.named("identifier"))
+    return [danger for danger in dangers if danger is not None]
+
+
+def _repeated(scene: Scene, name: str) -> Danger | None:
+    codes = scene.codes(name)[scene.inside]
+    times = np.bincount(codes[codes >= 0])
+    rows, different = int((codes >= 0).sum()), int((times > 0).sum())
+    sharing = rows - int((times == 1).sum())
+    crowds = _crowds(scene.labels[scene.inside], codes)
+    alone = int((crowds.people == 1).sum())
+    # Now and then two people have one name; that is no reason to warn.
+    if not alone and (sharing <= NOTABLE * rows or _are_namesakes(scene, name)):
+        return None
+    classes = len(crowds.rows)
+    filled = _filled(crowds.dominated, alone, classes, scene)
+    message = (
+        f"Identifier `{name}` repeats: {rows:,} rows have {_number(different, rows)} different values, and "
+        f"no column has the role subject, so k counts rows.{filled} If it tells people apart, "
+        "give it the role subject."
+    )
+    numbers = {
+        "rows": rows,
+        "different": shown(different, rows),
+        "dominated": shown(crowds.dominated, classes),
+        "alone": shown(alone, classes),
+        "classes": classes,
+    }
+    accepted = is_accepted(scene.recipe, "repeated", name)
+    return Danger("danger.repeated", (name,), message, numbers, accepted=accepted)
+
+
+def _filled(most: int, alone: int, classes: int, scene: Scene) -> str:
+    """Say in how many classes one value has most of the rows, or all."""
+    if not most:
+        return ""
+    of_all = f"; in {part(alone, classes, scene.word)} it has all of them" if alone else ""
+    return f" In {part(most, classes, scene.word)} one value has more than half of the rows{of_all}."
+
+
+def _are_namesakes(scene: Scene, name: str) -> bool:
+    """Say whether rows that share an identifier seem to be different people.
+
+    Another identifier tells every row apart, and in most quasi columns rows with the same value here are
+    no more alike than others.
+    """
+    others = [scene.codes(other) for other in scene.recipe.named("identifier") if other != name]
+    if not any(codes.min(initial=0) >= 0 and len(np.unique(codes)) == len(codes) for codes in others):
+        return False
+    codes = scene.codes(name)
+    followed = sum(_follows(codes, column.codes) for column in scene.encoded.columns)
+    return 2 * followed < len(scene.encoded.columns)
+
+
+def _follows(codes: Codes, quasi: IntArray) -> bool:
+    """Say whether most rows with a repeated value have the quasi value that goes with it."""
+    found = rules(codes, quasi, _FEWEST)
+    repeated = int(found.times[found.times >= _FEWEST].sum())
+    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _FEWEST)
+    return bool(2 * surplus > repeated)
+
+
+def dominated(scene: Scene) -> list[Danger]:
+    """Find classes in which one person has more than half of the rows, although k people are in it."""
+    subject, person = scene.recipe.subject, scene.encoded.person
+    if subject is None or person is None:
+        return []
+    crowds = _crowds(scene.labels[scene.inside], person[scene.inside].astype(np.int64))
+    number, classes = crowds.dominated, len(crowds.rows)
+    if not number:
+        return []
+    worst = round(100 * float((crowds.most / crowds.rows).max()))
+    message = (
+        f"One person (`{subject}`) has more than half of the rows in {part(number, classes, scene.word)}, "
+        f"at worst {worst} % of them: what is published of such a class is mostly about that person."
+    )
+    numbers = {"dominated": shown(number, classes), "classes": classes, "worst_percent": worst}
+    accepted = is_accepted(scene.recipe, "dominated", subject)
+    return [Danger("danger.dominated", (subject,), message, numbers, accepted=accepted)]
+
+
+def _crowds(labels: IntArray, people: Codes) -> _Crowds:
+    """Count rows and people of each class; a row of nobody known is a person of its own."""
+    unknown = people < 0
+    known = int(people.max(initial=-1)) + 1
+    people = people.copy()
+    people[unknown] = known + np.arange(int(unknown.sum()))
+    width = int(people.max(initial=0)) + 1
+    pairs, counts = np.unique(labels.astype(np.int64) * width + people, return_counts=True)
+    classes = pairs // width
+    most = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(most, classes, counts)
+    return _Crowds(np.bincount(labels), np.bincount(classes), most)
+
+
+def _number(number: int, of: int) -> str:
+    return f"{number:,}" if shown(number, of) is not None else "few" if 2 * number < of else "nearly as many"

@@ -1,0 +1,81 @@
+"""Rules between columns: which values of one column nearly always go with one value of another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from shoal.dangers.scene import Bools, Codes
+from shoal.table.columns import IntArray
+from shoal.table.readings import FloatArray
+
+_DENSE = 1 << 22  # pairs of values that are counted in one array
+_TIMES_SURER = 10  # a rule is wrong at most a tenth as often as always guessing the value that it names
+
+
+class Rules(NamedTuple):
+    """For each value of a column the one value of another that goes with it, -1 where none does."""
+
+    value: Codes
+    times: Codes  # how often each value occurs
+    share: FloatArray  # of each value of the other column among all rows
+
+
+def rules(codes: Codes, others: Codes | IntArray, fewest: int) -> Rules:
+    """Find the rules from one column to another; a value with fewer rows than `fewest` has none.
+
+    A rule may have exceptions, but then it must be much surer than a guess: where nine of ten rows have
+    one value anyway, 95 of 100 say nothing.
+    """
+    n_values, width = int(codes.max(initial=-1)) + 1, int(others.max(initial=-1)) + 2
+    # A missing value is counted as one before the first: masks take longer than to count it and drop it.
+    keys = codes * width
+    keys += others
+    keys += width + 1
+    pairs, counts = _counted(keys, (n_values + 1) * width)
+    value, other = pairs // width - 1, pairs % width - 1
+    share = np.bincount(other + 1, counts, minlength=width)[1:] / max(1, len(others))
+    is_value = value >= 0
+    value, other, counts = value[is_value], other[is_value], counts[is_value]
+    times = np.bincount(value, counts, minlength=n_values).astype(np.int64)
+    most = np.zeros(n_values, np.int64)
+    np.maximum.at(most, value, counts)
+    named = np.full(n_values, -1, np.int64)
+    is_most = counts == most[value]
+    named[value[is_most]] = other[is_most]
+    with np.errstate(invalid="ignore"):
+        wrong = 1 - most / times
+    allowed = (1 - np.append(share, 1.0)[named]) / _TIMES_SURER
+    holds = (times >= fewest) & (wrong <= allowed) & (named >= 0)
+    return Rules(np.where(holds, named, -1), times, share)
+
+
+def _counted(keys: Codes, n_keys: int) -> tuple[Codes, Codes]:
+    """Count each key; return those that occur, and how often."""
+    if n_keys <= _DENSE:
+        counts = np.bincount(keys, minlength=n_keys)
+        found = np.flatnonzero(counts)
+        return found, counts[found]
+    counted = pl.DataFrame({"key": keys}).group_by("key").len().sort("key")
+    return counted["key"].to_numpy(), counted["len"].to_numpy().astype(np.int64)
+
+
+def follows(found: Rules, codes: Codes, others: Codes | IntArray) -> Bools:
+    """Mark the rows whose value of the other column is the one that the rule names."""
+    named = np.append(found.value, -1)[codes]  # a missing value, -1, takes the extra last entry
+    marks: Bools = (named >= 0) & (named == others)
+    return marks
+
+
+def by_chance(found: Rules, codes: Codes, others: Codes | IntArray, fewest: int) -> float:
+    """Return on how many of these rows a rule would hold if the columns had nothing to do with each other.
+
+    Few rows agree easily: of two with one value in the first column, both have the same in the second as
+    often as any two rows have.
+    """
+    times = np.append(found.times, 0)[codes]
+    counted = (times >= fewest) & (others >= 0)
+    chances = found.share[others[counted]] ** (times[counted] - 1)
+    return float(np.sort(chances).sum())

@@ -1,0 +1,103 @@
+"""What dangers are looked for in: the raw table, the recipe, and what is published of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.recipe import Recipe
+from shoal.recode.publish import Published
+from shoal.table.columns import Encoded, IntArray
+from shoal.table.frames import series
+from shoal.table.sensitive import comparable
+
+Codes = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Values:
+    """The columns of a table as numbers; each is computed once, for all that look at it."""
+
+    table: pl.DataFrame
+    _known: dict[str, Codes] = field(default_factory=dict)
+
+    def codes(self, name: str) -> Codes:
+        """Number the different values of a column, in the order of the input; -1 where one is missing.
+
+        Equal is what the verifier takes for equal: 1 and 1.0 are one value.
+        """
+        if name not in self._known:
+            self._known[name] = _numbered(series(self.table, name))
+        return self._known[name]
+
+
+def _numbered(values: pl.Series) -> Codes:
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    texts = values.cast(pl.String)
+    first, number = _distinct(texts)
+    forms = comparable(texts.gather(first))  # of different texts only: it takes longer than to find them
+    codes = np.where(forms.is_null().to_numpy(), -1, _distinct(forms)[1])
+    return codes[number]
+
+
+def _distinct(texts: pl.Series) -> tuple[Codes, Codes]:
+    """Return a place where each different text stands, and the number of each text.
+
+    64-bit hashes stand for the texts: two of a million differ with all but certainty, and they are much
+    quicker to compare.
+    """
+    _, first, number = np.unique(texts.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
+    return first.astype(np.int64), number.astype(np.int64)
+
+
+@dataclass(frozen=True, repr=False)
+class Scene:
+    """A release and what it was made from.
+
+    Parameters
+    ----------
+    values : Values
+        Of the raw table.
+    encoded : Encoded
+        The raw quasi columns, rows in canonical order.
+    recipe : Recipe
+        What was asked for.
+    labels : ndarray of shape (n_rows,), int32
+        The class of each encoded row, -1 for one that is left out.
+    published : Published or None
+        What is published of the quasi columns; None where they are released as they are.
+    word : str
+        What the rows of one label are called: classes or groups.
+    """
+
+    values: Values
+    encoded: Encoded
+    recipe: Recipe
+    labels: IntArray
+    published: Published | None
+    word: str = "classes"
+
+    @cached_property
+    def inside(self) -> Bools:
+        """Mark the released rows, in canonical order."""
+        return self.labels >= 0
+
+    @cached_property
+    def released(self) -> int:
+        """The number of released rows."""
+        return int(self.inside.sum())
+
+    def codes(self, name: str) -> Codes:
+        """Number the values of a column, in canonical order."""
+        return self.values.codes(name)[self.encoded.order]
+
+    @property
+    def shown(self) -> list[str]:
+        """The columns that are released as they are."""
+        return self.recipe.named("keep", "sensitive")

@@ -1,0 +1,77 @@
+"""Values that only one row, or one person, has: they name people as an identifier does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.scene import Codes, Scene, Values
+from shoal.errors import Fault, RecipeError
+from shoal.recipe import Recipe
+from shoal.table.columns import IntArray
+
+REFUSED = 0.5  # a kept column that has own values in more than this share of the rows
+
+
+def refuse_unique(values: Values, recipe: Recipe) -> None:
+    """Refuse kept columns that are unique on most rows of a table, unless the recipe accepts them."""
+    people = None if recipe.subject is None else values.codes(recipe.subject)
+    own = {name: own_rows(values.codes(name), people) for name in recipe.named("keep")}
+    _refuse(own, values.table.height, recipe)
+
+
+def _refuse(own: dict[str, int], rows: int, recipe: Recipe) -> None:
+    faults = [
+        _fault(name, number, rows, recipe)
+        for name, number in own.items()
+        if rows >= FEWEST_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
+    ]
+    if faults:
+        raise RecipeError.from_faults(faults)
+
+
+def _fault(name: str, own: int, rows: int, recipe: Recipe) -> Fault:
+    message = f"Kept column `{name}` {_has(own, rows, recipe)}: it names people as an identifier does."
+    hint = (
+        "give it the role identifier, quasi or drop, or take the danger knowingly: "
+        f'accept = ["unique"] in [columns.{name}] (--accept {name}=unique)'
+    )
+    return Fault("danger.unique_kept", message, hint)
+
+
+def unique(scene: Scene) -> list[Danger]:
+    """Find kept and sensitive columns with own values in a notable share of the released rows."""
+    people = None if scene.encoded.person is None else scene.encoded.person[scene.inside]
+    own = {name: own_rows(scene.codes(name)[scene.inside], people) for name in scene.shown}
+    rows, recipe = scene.released, scene.recipe
+    _refuse({name: own[name] for name in recipe.named("keep")}, rows, recipe)
+    return [
+        _danger(name, number, rows, recipe)
+        for name, number in own.items()
+        if rows >= FEWEST_ROWS and number > NOTABLE * rows
+    ]
+
+
+def _danger(name: str, own: int, rows: int, recipe: Recipe) -> Danger:
+    role = "Kept" if recipe.columns[name].role == "keep" else "Sensitive"
+    message = (
+        f"{role} column `{name}` {_has(own, rows, recipe)}: an attacker who knows such a value finds the row."
+    )
+    numbers = {"own": shown(own, rows), "rows": rows}
+    return Danger("danger.unique", (name,), message, numbers, accepted=is_accepted(recipe, "unique", name))
+
+
+def _has(own: int, rows: int, recipe: Recipe) -> str:
+    whose = "row" if recipe.subject is None else "person"
+    return f"has a value that no other {whose} has in {part(own, rows, 'rows')}"
+
+
+def own_rows(codes: Codes, people: Codes | IntArray | None) -> int:
+    """Count the rows whose value only one row or, where people are known, only one person has."""
+    present = codes >= 0
+    times = np.bincount(codes[present])
+    if people is None:
+        return int((times == 1).sum())
+    width = int(people.max(initial=0)) + 1
+    owned = np.unique(codes[present] * width + people[present]) // width
+    return int(times[np.bincount(owned, minlength=len(times)) == 1].sum())
