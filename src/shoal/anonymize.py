@@ -22,6 +22,7 @@ from shoal.errors import GroupShiftWarning, RecipeError, SensitiveUnprotectedWar
 from shoal.goals import COUNTED, LDiversity, from_text
 from shoal.goals import Goal as AskedGoal
 from shoal.measure.bound import recipe_bound
+from shoal.measure.earlier import earlier_files
 from shoal.measure.loss import Loss, loss
 from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
@@ -205,6 +206,7 @@ def prepare(
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
     companions = Companions.of(recipe, also, accepted=accept_composition)
+    reads = recipe.files | earlier_files(companions.also)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = table_of(data, recipe)
@@ -212,14 +214,15 @@ def prepare(
             check_feasible(table.height, recipe.privacy.k)
     kind = frames.kind_of(data)
     if recipe.method.name == "anatomy":
-        return anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
+        parts = anatomize(table, recipe, kind=kind, timings=timings, progress=progress)
+        return replace(parts, reads=reads)
     if recipe.output.views != "whole":
         finish = partial(_finished, companions=companions, bound=bound)
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
             together = companions.check(table)
-            each = tuple(replace(view, composition=together) for view in views.views)
-            views = replace(views, views=each, composition=together)
+            each = tuple(replace(view, composition=together, reads=reads) for view in views.views)
+            views = replace(views, views=each, composition=together, reads=reads)
         for number, view in enumerate(views.views, 1):
             _warn_unprotected(view, f"View {number}: ")
         return views
@@ -236,7 +239,7 @@ def prepare(
         with stage(timings, "composition", progress):
             release = replace(release, composition=companions.check(table))
     _warn_unprotected(release)
-    return release
+    return replace(release, reads=reads)
 
 
 def _finished(

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, omitted_faults
 from shoal.verify.anatomy import verify_parts
 from shoal.verify.classes import Source, build_classes, check_subjects, load_people
 from shoal.verify.digest import digest_problems
-from shoal.verify.form import form_problems
+from shoal.verify.form import form_problems, unchecked_forms
 from shoal.verify.goal import measure, unmeasured
 from shoal.verify.header import header_problems, quasi_columns, released_columns
 from shoal.verify.load import Loaded, existing, load, load_arrow
@@ -139,11 +139,14 @@ def _judge(
     subjects: pa.Array | None,
 ) -> Verdict:
     """Check columns, rows, forms and goals of a loaded release, and compare it with the original."""
+    if faults := omitted_faults(recipe, quasi=recipe.method.name == NAME and raw is not None):
+        raise RecipeError.from_faults(faults)
     original = None if raw is None else load_original(open_session, raw, recipe)
     beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe, named_only=named_only)]
     problems += _row_problems(loaded.rows, rows)
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
+    remarks += unchecked_forms(recipe)
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be larger than they are: better no number than that one.

@@ -19,7 +19,7 @@ from shoal.recipe import Column, Recipe
 from shoal.verify.apostrophe import plain
 from shoal.verify.load import Loaded
 from shoal.verify.session import Session
-from shoal.verify.verdict import Problem, count
+from shoal.verify.verdict import Problem, count, listed
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -39,6 +39,14 @@ def form_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Prob
     return problems
 
 
+def unchecked_forms(recipe: Recipe) -> list[str]:
+    """Say of which columns the values were not looked at, because the recipe leaves out their order."""
+    names = [name for name in recipe.quasi if "order" in recipe.columns[name].lacking]
+    if not names:
+        return []
+    return [f"Values were not compared with an order, which the recipe leaves out: {listed(names)}."]
+
+
 def _column_problems(session: Session, loaded: Loaded, name: str, check: Check) -> list[Problem]:
     column = loaded.column(name)
     sizes = session.rows(f"SELECT {column}, sum(n_rows) FROM classes GROUP BY {column}")
@@ -55,9 +63,10 @@ def form_check(column: Column) -> Check | None:
     """Return the test for the published values of a column; None where any text may stand.
 
     The nodes of a hierarchy have names of their own, and a kind that the recipe leaves open is
-    found by the maker from the raw table, which the verifier does not see.
+    found by the maker from the raw table, which the verifier does not see. Nor does it see an order
+    or a hierarchy that a manifest leaves out.
     """
-    if column.hierarchy is not None:
+    if column.hierarchy is not None or column.lacking:
         return None
     if column.kind == "numeric":
         return lambda text: text == "*" or _is_value_or_range(text, _number)
