@@ -98,6 +98,13 @@ def test_what_is_found_in_a_header_is_harmless(table: Path) -> None:
     verdict = shoal.verify(table, shoal.Recipe.from_roles(quasi=[f"{RED}age"], k=2))
     codes = {problem.code for problem in verdict.problems}
     assert "verify.forbidden_column" in codes
+    goals = shoal.Recipe.from_roles(
+        quasi=[f"{RED}age"],
+        sensitive=[f"{RED}ill"],
+        k=2,
+        changes={"privacy": {"goal": [{"type": "l-diversity", "column": f"{RED}ill", "l": 1}]}},
+    )
+    assert_harmless(str(shoal.verify(table, goals)), str(verdict))
     assert_harmless(*(problem.message for problem in verdict.problems))
 
 

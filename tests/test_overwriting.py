@@ -145,6 +145,14 @@ def test_earlier_releases_and_their_manifests_are_never_overwritten(folder: Path
     assert snapshot(folder) == before
 
 
+@pytest.mark.parametrize("nowhere", [".", "/", "nobody.csv.manifest.json"])
+def test_what_is_no_earlier_release_is_said_to_be_none(nowhere: str, folder: Path) -> None:
+    result = anonymize("x.csv", "--also", nowhere)
+    assert result.stderr.startswith("error [data.unreadable]: The earlier release ")
+    junit = run("verify", nowhere, "--recipe", "recipe.toml", "--junit", "junit.xml")
+    assert junit.stderr.startswith("error [data.unreadable]: ")
+
+
 def test_an_extension_never_overwrites_the_release_that_it_extends(folder: Path) -> None:
     asked = recipe()
     path = made().write("earlier.csv")

@@ -46,7 +46,7 @@ def _shoal(
 def _clean_up_when_told_to_end() -> None:
     """Let a job that is told to end, or whose terminal is closed, clean up behind it, as on Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Windows has no such signal, and whoever runs a job with nohup wants it to go on.
+    # Windows has no such signal, and a job that was started with nohup is meant to go on.
     hang_up = getattr(signal, "SIGHUP", None)
     if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
         signal.signal(hang_up, signal.default_int_handler)

@@ -78,6 +78,8 @@ def _reads(released: Path, original: Path | None) -> dict[str, Path]:
     from shoal.table.parts import listed_tables, part_paths
     from shoal.table.write import manifest_path
 
+    if not released.name:
+        return {}  # a folder, which is no release
     tables = [*part_paths(released), *listed_tables(released)]
     reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
     reads |= {"the release": released, "the manifest": manifest_path(released)}

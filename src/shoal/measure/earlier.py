@@ -75,7 +75,7 @@ def earlier_files(manifests: Iterable[str | Path]) -> dict[str, Path]:
     files = {}
     for number, manifest in enumerate(map(Path, manifests), 1):
         what = f"earlier release {number}"
-        whole = manifest.with_name(manifest.name.removesuffix(_ENDING) or manifest.name)
+        whole = Path(str(manifest).removesuffix(_ENDING))
         files[f"the manifest of {what}"] = manifest.absolute()
         files[what] = whole.absolute()
         tables = {f"table {at} of {what}": file for at, file in enumerate(listed_tables(whole), 1)}

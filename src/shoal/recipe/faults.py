@@ -150,8 +150,8 @@ def own_faults(recipe: Recipe) -> list[Fault]:
 def omitted_faults(recipe: Recipe, *, quasi: bool) -> list[Fault]:
     """Say which values are needed that the recipe, a manifest's, leaves out.
 
-    Goals need those of the columns whose distances they measure; whoever encodes or covers quasi
-    columns needs theirs.
+    Goals need those of the columns whose distances they measure. With `quasi` those of the quasi
+    columns are needed too, to encode them or to find out what a published value covers.
     """
     names = [goal.columns[0] for goal in recipe.privacy.goal if getattr(goal, "distance", "equal") != "equal"]
     return [

@@ -216,7 +216,7 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Write column names for a message."""
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(f"`{printable(name)}`" for name in names)
 
 
 def shown(number: int | float) -> str:
