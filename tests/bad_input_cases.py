@@ -440,7 +440,7 @@ RECIPES = [
     Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
     Case("omitted-order", "recipe.omitted", recipe(column_city={"kind": "ordinal", "omitted": {"order": 4}})),
     Case("omitted-hierarchy", "recipe.omitted", recipe(column_city={"omitted": {"hierarchy": 4}})),
-    Case("omitted-nonsense", "recipe.invalid", recipe(column_city={"omitted": {MARK: 4}})),
+    Case("omitted-nonsense", "recipe.invalid", recipe(column_city={"omitted": {"leaves": 4}})),
     Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
     Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
 ]
