@@ -444,6 +444,9 @@ RECIPES = [
     Case("sets-of-nothing", "recipe.invalid", recipe(output={"max_set": 0})),
     Case("snapped-without-grid", "recipe.invalid", recipe(output=SNAPPED, column_age={"kind": "numeric"})),
     Case("snapped-without-grid-or-kind", "recipe.invalid", recipe(output=SNAPPED)),
+    Case("omitted-order", "recipe.omitted", recipe(column_city={"kind": "ordinal", "omitted": {"order": 4}})),
+    Case("omitted-hierarchy", "recipe.omitted", recipe(column_city={"omitted": {"hierarchy": 4}})),
+    Case("omitted-nonsense", "recipe.invalid", recipe(column_city={"omitted": {"leaves": 4}})),
     Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
     Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
 ]
@@ -535,6 +538,9 @@ OUTPUTS = [
     Case("name-too-long-for-the-manifest", "output.unwritable", target("o" * 240 + ".csv")),
     Case("name-too-long", "output.unwritable", target("o" * 300 + ".csv")),
     Case("target-with-a-zero", "output.unwritable", recipe_target("out\0.csv")),
+    Case("another-file-there", "output.exists", target("old.csv", old_csv=EARLIER)),
+    Case("another-report-there", "output.exists", target("old.csv", old_csv_report_html=EARLIER)),
+    Case("target-is-the-input", "output.unwritable", target("../people.csv")),
     Case("no-output-named", "recipe.invalid", no_output),
 ]  # fmt: skip
 

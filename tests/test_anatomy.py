@@ -372,7 +372,7 @@ def earlier(folder):
 @pytest.mark.parametrize("at", [1, 2, 3], ids=["quasi", "sensitive", "manifest"])
 @pytest.mark.parametrize(("fault", "status"), [(KeyboardInterrupt, 130), (RuntimeError, 4)])
 def test_all_files_are_replaced_or_none(fault, status, at, second, tmp_path, monkeypatch):
-    arguments = flags(TABLE, *ANATOMY)(tmp_path)
+    arguments = flags(TABLE, *ANATOMY, "--force")(tmp_path)
     if second:
         earlier(tmp_path)
     before = snapshot(tmp_path)
@@ -391,7 +391,7 @@ def test_all_files_are_replaced_or_none(fault, status, at, second, tmp_path, mon
 
 @pytest.mark.parametrize("stage", ["write_table", "verify_part_files", "write_text"])
 def test_an_interrupted_run_leaves_nothing(stage, tmp_path, monkeypatch):
-    arguments = flags(TABLE, *ANATOMY)(tmp_path)
+    arguments = flags(TABLE, *ANATOMY, "--force")(tmp_path)
     earlier(tmp_path)
     before = snapshot(tmp_path)
 
@@ -414,7 +414,7 @@ def test_an_interrupted_run_leaves_nothing(stage, tmp_path, monkeypatch):
     ids=["does-not-hold", "other-groups", "other-goals"],
 )
 def test_a_release_that_does_not_verify_is_deleted(verdict, tmp_path, monkeypatch):
-    arguments = flags(TABLE, *ANATOMY)(tmp_path)
+    arguments = flags(TABLE, *ANATOMY, "--force")(tmp_path)
     before = snapshot(tmp_path)
     monkeypatch.setattr(anatomized, "verify_part_files", lambda *_, **__: verdict)
     result = run("anonymize", *arguments)

@@ -179,7 +179,7 @@ def test_an_earlier_release_is_replaced_after_verification(tmp_path):
     path = tmp_path / "out.csv"
     shoal.anonymize(PEOPLE, **ROLES, k=6).write(path)
     before = path.read_bytes()
-    shoal.anonymize(PEOPLE, **ROLES, k=2).write(path)
+    shoal.anonymize(PEOPLE, **ROLES, k=2).write(path, force=True)
     assert path.read_bytes() != before
     assert shoal.verify(path, Recipe.from_roles(**ROLES, k=2)).holds
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "out.csv.manifest.json"]

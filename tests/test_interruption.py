@@ -16,7 +16,7 @@ import pytest
 
 from shoal.verify import Verdict
 from shoal.verify.verdict import Problem
-from tests.bad_input_cases import EARLIER, flags, run, snapshot
+from tests.bad_input_cases import EARLIER, TABLE, flags, run, snapshot
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 release_module = importlib.import_module("shoal.release")
@@ -132,15 +132,13 @@ def large_table() -> str:
     [(WRITING, False), (WRITING, True), (VERIFYING, True), (MANIFEST, True)],
     ids=["writing-the-first", "writing", "verifying", "writing-the-manifest"],
 )
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "told-to-end"])
-def test_an_interrupted_run_leaves_nothing(
-    script: str, earlier: bool, sent: signal.Signals, tmp_path: Path
-) -> None:
-    arguments = flags()(tmp_path)
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, sent: str, tmp_path: Path) -> None:
+    arguments = flags(TABLE, "--force")(tmp_path)
     if earlier:
         with_earlier(tmp_path)
     before = snapshot(tmp_path)
-    status, stdout, stderr = stop(script, arguments, tmp_path, sent)
+    status, stdout, stderr = stop(script, arguments, tmp_path, signal.Signals[sent])
     assert (status, stdout) == (130, "")
     assert stderr == "interrupted; nothing was left behind\n"
     assert snapshot(tmp_path) == before
@@ -148,7 +146,7 @@ def test_an_interrupted_run_leaves_nothing(
 
 @needs_signals
 def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
-    arguments = flags(large_table(), roles=dict.fromkeys("abc", "quasi"), k="5")(tmp_path)
+    arguments = flags(large_table(), "--force", roles=dict.fromkeys("abc", "quasi"), k="5")(tmp_path)
     with_earlier(tmp_path)
     before = snapshot(tmp_path)
     status, stdout, stderr = stop(CLUSTERING, arguments, tmp_path, signal.SIGINT)
@@ -163,7 +161,7 @@ def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_nothing_that_looks_like_a_release(
     script: str, ending: str, tmp_path: Path
 ) -> None:
-    arguments = flags(out=f"out.{ending}")(tmp_path)
+    arguments = flags(TABLE, "--force", out=f"out.{ending}")(tmp_path)
     with_earlier(tmp_path, f"out.{ending}")
     before = snapshot(tmp_path)
     status, _, _ = stop(script, arguments, tmp_path, signal.SIGKILL)
@@ -176,10 +174,12 @@ def test_a_killed_run_leaves_nothing_that_looks_like_a_release(
 
 
 @needs_signals
-def test_a_killed_run_is_not_in_the_way_of_the_next(tmp_path: Path) -> None:
+def test_a_killed_run_is_not_in_the_way_of_the_next_which_tidies_up(tmp_path: Path) -> None:
     arguments = flags()(tmp_path)
     stop(HALF_WRITTEN, arguments, tmp_path, signal.SIGKILL)
     assert run("anonymize", *arguments).exit_code == 0
+    made = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert made == ["out.csv", "out.csv.manifest.json", "out.csv.report.html"]
     assert run("verify", arguments[-1], *arguments[1:-2]).exit_code == 0
 
 
@@ -202,7 +202,7 @@ def never_held(*_: Any, **__: Any) -> Verdict:
 def test_a_release_that_does_not_verify_is_deleted(
     verify: Any, earlier: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = flags()(tmp_path)
+    arguments = flags(TABLE, "--force")(tmp_path)
     if earlier:
         with_earlier(tmp_path)
     before = snapshot(tmp_path)
@@ -220,7 +220,7 @@ def test_release_and_manifest_are_replaced_both_or_not_at_all(
     fault: type[BaseException], status: int, at: int, earlier: bool, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    arguments = flags()(tmp_path)
+    arguments = flags(TABLE, "--force")(tmp_path)
     if earlier:
         with_earlier(tmp_path)
     before = snapshot(tmp_path)

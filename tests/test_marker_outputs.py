@@ -103,6 +103,45 @@ def test_a_built_hierarchy_is_pictured_without_marks(folder, column, form):
     assert_unmarked(printed("hierarchy", "build", folder / "stays.csv", "--column", column, *form))
 
 
+TREE = {"anything": {"some": [MARK, "seldom", "GONE"], "work": ["clerk", "nurse"]}}
+LEVELS = ["low", MARK, "GONE", "high"]
+
+
+@pytest.fixture(scope="module", params=["whole", "views", "anatomy"])
+def listed(request, tmp_path_factory):
+    """The manifest, reports and JSON of a table whose recipe lists its values, marked ones among them."""
+    import polars as pl
+
+    folder = tmp_path_factory.mktemp("listed")
+    jobs = [MARK, *["clerk", "nurse", "clerk", "seldom"] * 10]
+    levels = [MARK, *["low", "high"] * 20]
+    ill = [*["a", "b"] * 20, "c"]
+    pl.DataFrame({"job": jobs, "level": levels, "ill": ill, "stage": levels}).write_csv(folder / "in.csv")
+    columns = {
+        "job": {"role": "quasi", "hierarchy": TREE},
+        "level": {"role": "quasi", "kind": "ordinal", "order": LEVELS},
+        "ill": {"role": "sensitive"},
+        "stage": {"role": "drop", "kind": "ordinal", "order": LEVELS},
+    }
+    recipe = Recipe.from_dict({"input": {"path": "in.csv"}, "columns": columns, "privacy": {"k": 2}})
+    (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
+    form = {"whole": [], "views": ["--views", "job;level"], "anatomy": ["--method", "anatomy"]}[request.param]
+    more = ["--json", "--no-bound", "--accept-composition"]
+    text = printed("anonymize", folder / "recipe.toml", "-o", folder / "out.csv", *form, *more)
+    beside = [*folder.glob("*.manifest.json"), *folder.glob("*.report.html")]
+    assert len(beside) == {"whole": 2, "views": 3, "anatomy": 1}[request.param]
+    return [text, *(file.read_text(encoding="utf-8") for file in beside)]
+
+
+def test_no_value_that_a_recipe_lists_is_in_manifest_or_report(listed):
+    for text in listed:
+        assert MARK not in text
+        assert "GONE" not in text
+        assert "anything" not in text
+    assert '"order": 4' in listed[1]
+    assert '"hierarchy": 5' in listed[1]
+
+
 def test_reprs_in_terminal_and_notebook_show_no_mark(folder):
     release = shoal.anonymize(Recipe.load(folder / "recipe.toml"))
     assert "k-anonymity" in release._repr_html_()

@@ -393,7 +393,7 @@ def test_the_recipe_of_a_view_verifies_its_file_alone(tmp_path):
 def test_views_of_an_earlier_release_that_had_more_are_removed(tmp_path):
     anonymize(people(), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
     (tmp_path / "x.2020.csv").write_text("somebody's own\n")
-    anonymize(people(), recipe_of(SETS)).write(tmp_path / "x.csv")
+    anonymize(people(), recipe_of(SETS)).write(tmp_path / "x.csv", force=True)
     assert named(tmp_path) >= {"x.1.csv", "x.2.csv", "x.csv.manifest.json", "x.2020.csv"}
     assert not {"x.3.csv", "x.3.csv.report.html"} & named(tmp_path)
     assert shoal.verify(tmp_path / "x.csv", recipe_of(SETS)).holds
@@ -454,13 +454,13 @@ def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
 
     monkeypatch.setattr(viewed, "move_into_place", move)
     with pytest.raises(KeyboardInterrupt):
-        release.write(tmp_path / "x.csv", report=True)
+        release.write(tmp_path / "x.csv", report=True, force=True)
     assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
 def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatch):
-    arguments = flags(TABLE, ACCEPT, "--views", "equal")(tmp_path)
+    arguments = flags(TABLE, ACCEPT, "--views", "equal", "--force")(tmp_path)
     assert run("anonymize", *arguments, "--seed", 5).exit_code == 0
     before = snapshot(tmp_path)
     true_verify, seen = viewed.verify, []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
@@ -15,11 +15,12 @@ import polars as pl
 from shoal.dangers import Danger
 from shoal.errors import PromiseError, RecipeError
 from shoal.measure.loss import Loss
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, shareable, shared_digest
 from shoal.recode.anatomy import Parts
-from shoal.release import note_earlier, shareable, told_dangers, told_numbers, typed, versions
+from shoal.release import note_earlier, told_dangers, told_numbers, typed, versions
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.parts import check_parts, part_paths
 from shoal.table.write import (
     all_or_nothing,
@@ -66,6 +67,8 @@ class Anatomized:
         What is given away although the promise holds.
     accepts_composition : bool
         Whether the risk of several tables about the same people is taken.
+    reads : mapping of str to Path
+        The files that it was made from, by what they are. Nothing is ever written to them.
     """
 
     parts: Parts
@@ -78,6 +81,7 @@ class Anatomized:
     kind: str = "polars"
     dangers: list[Danger] = field(default_factory=list)
     accepts_composition: bool = False
+    reads: Mapping[str, Path] = field(default_factory=dict)
 
     method = "anatomy"
     also = ()  # what two tables and others give away together is not checked
@@ -107,7 +111,12 @@ class Anatomized:
         )
 
     def write(
-        self, path: str | Path | None = None, *, report: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        report: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
     ) -> Path:
         """Write both tables and their manifest; verify the files before they get their names.
 
@@ -119,6 +128,8 @@ class Anatomized:
             The name that the files share; the ending chooses the format. Without it, [output] path.
         report : bool, default False
             There is no report about this method yet.
+        force : bool, default False
+            Replace whatever is there; without it, only a release of the same recipe is replaced.
         progress : callable, optional
             Called with the name of a stage and the share of it that is done.
         """
@@ -129,6 +140,8 @@ class Anatomized:
         check_parts(target)
         note_earlier(self, target)
         places = [*part_paths(target), manifest_path(target)]
+        refuse_overwriting(places, self.reads)
+        replaces_release(places, places[-1], shared_digest(shareable(self.recipe)), force=force)
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]
             with stage(self.timings, "write", progress):
@@ -171,16 +184,14 @@ class Anatomized:
 
     def manifest(self, quasi_digest: str, sensitive_digest: str) -> dict[str, Any]:
         """Return what may be published beside the release: no seed, from which the groups follow."""
-        recipe = shareable(self.recipe)
-        recipe["method"] = {key: value for key, value in recipe["method"].items() if key != "seed"}
-        text = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
+        shared = shareable(self.recipe)
         return {
             "release": {
                 "files": {"quasi": quasi_digest, "sensitive": sensitive_digest},
                 "rows": self.released,
                 "classes": self.classes,
             },
-            "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
+            "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": None},
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],

@@ -23,6 +23,7 @@ from shoal.errors import GroupShiftWarning, RecipeError
 from shoal.goals import COUNTED, LDiversity, from_text
 from shoal.goals import Goal as AskedGoal
 from shoal.measure.bound import recipe_bound
+from shoal.measure.earlier import earlier_files
 from shoal.measure.loss import Loss, loss
 from shoal.measure.profile import profile
 from shoal.measure.published import published_costs
@@ -220,6 +221,7 @@ def prepare(
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
     companions = Companions.of(recipe, also, accepted=accept_composition)
+    reads = recipe.files | earlier_files(companions.also)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = table_of(data, recipe)
@@ -231,14 +233,14 @@ def prepare(
     if recipe.method.name == "anatomy":
         apart = anatomize(table, recipe, values=values, kind=kind, timings=timings, progress=progress)
         warn_of(apart.dangers)
-        return replace(apart, accepts_composition=accept_composition)
+        return replace(apart, accepts_composition=accept_composition, reads=reads)
     finish = partial(_finished, values=values, companions=companions, bound=bound)
     if recipe.output.views != "whole":
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
             together = companions.check(table)
-            each = tuple(replace(view, composition=together) for view in views.views)
-            views = replace(views, views=each, composition=together)
+            each = tuple(replace(view, composition=together, reads=reads) for view in views.views)
+            views = replace(views, views=each, composition=together, reads=reads)
         warn_of(views.dangers)
         return views
     with stage(timings, "encode", progress):
@@ -252,7 +254,7 @@ def prepare(
             release = replace(release, composition=companions.check(table))
     warn_of(release.dangers)
     _warn_of_shift(release)
-    return release
+    return replace(release, reads=reads)
 
 
 def _finished(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from shoal.report.comparison import write_chart
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
+from shoal.table.overwriting import refuse_overwriting
 
 ALL = "all"
 COMPARED = [name for name, info in METHODS.items() if info.has_loss]
@@ -125,12 +126,15 @@ class Comparison:
         Each method ran on that many of them first, so that compiling is not part of its seconds.
     timings : dict of str to float
         Seconds of what was done once for all: `read`, `encode`, `warm-up`, `bounding`.
+    reads : mapping of str to Path
+        The files that were read, by what they are. No chart is ever written to them.
     """
 
     trials: tuple[Trial, ...]
     rows: int
     warm_rows: int
     timings: dict[str, float]
+    reads: Mapping[str, Path] = field(default_factory=dict)
 
     def is_best(self, trial: Trial) -> bool:
         """Tell whether no other trial at the same k has a lower Total IL (DM where IL is not defined)."""
@@ -148,6 +152,7 @@ class Comparison:
 
     def chart(self, path: str | Path) -> Path:
         """Draw loss and time against k; the ending (.svg, .png, .html) chooses the format."""
+        refuse_overwriting([Path(path)], self.reads)
         return write_chart(self.to_dict()["results"], self.rows, Path(path))
 
     def to_dict(self) -> dict[str, Any]:
@@ -241,7 +246,7 @@ def compare(
         if recipe.privacy.goal and isinstance(outcome, Outcome):
             plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
         trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain, bounds.get(k)))
-    return Comparison(tuple(trials), table.height, warm_rows, timings)
+    return Comparison(tuple(trials), table.height, warm_rows, timings, recipe.files)
 
 
 def _plan(methods: str | Iterable[str], ks: list[int]) -> tuple[list[str], list[int]]:

@@ -106,7 +106,8 @@ def _as_quasi(then: Column, now: Column | None) -> Column:
     """Describe a column as the earlier recipe does, but for what the present one says of it."""
     own = {} if now is None else now.model_dump(exclude_none=True, exclude_unset=True)
     described: dict[str, Any] = {key: own[key] for key in ("kind", "order", "hierarchy") if key in own}
-    return then.model_copy(update=described | {"role": "quasi"})
+    omitted = {key: number for key, number in then.omitted.items() if key not in described}
+    return then.model_copy(update=described | {"role": "quasi", "omitted": omitted})
 
 
 def _earlier(found: Composition, number: int) -> list[int]:

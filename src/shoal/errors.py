@@ -6,6 +6,7 @@ and those are read by people who may not see the table.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ CODES: dict[str, str] = {
     "recipe.no_quasi": "No column has the role quasi.",
     "recipe.option": "A method option is unknown or its value is not allowed.",
     "recipe.not_available": "The recipe asks for something that this version of shoal does not have yet.",
+    "recipe.omitted": "Values are needed that a manifest leaves out: an order, or a hierarchy's.",
     "data.unreadable": "The input cannot be opened or is not in the format that its name says.",
     "data.empty": "The input has no rows.",
     "data.encoding": "The input is not UTF-8 (nor UTF-16 with its mark, nor the encoding given).",
@@ -38,12 +40,37 @@ CODES: dict[str, str] = {
     "hierarchy.build": "A hierarchy cannot be built from what the recipe gives.",
     "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
     "output.unwritable": "The release cannot be written where it should go.",
+    "output.exists": "Something else than a release of this recipe is there already, and would be lost.",
     "infeasible.rows": "The table has fewer rows than k.",
     "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
     "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
     "composition.refused": "The tables published together give away more than the goals allow.",
     "promise.broken": "What was written does not keep a promise; it was deleted.",
 }
+
+
+# Control characters, marks that turn the direction of the text around them, halves of characters,
+# and line ends that are none to most programs.
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Spell out what a terminal or a log would obey instead of showing it.
+
+    Names of columns and files are somebody else's: printed as they are, they could clear the
+    screen, hide a line or add one.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        ascii(sign)[1:-1] if sign not in keep and unicodedata.category(sign) in _UNPRINTABLE else sign
+        for sign in text
+    )
 
 
 @dataclass(frozen=True)
@@ -57,6 +84,8 @@ class Fault:
     def __post_init__(self) -> None:
         if self.code not in CODES:
             raise AssertionError(f"error code {self.code} is not listed")
+        object.__setattr__(self, "message", printable(self.message))
+        object.__setattr__(self, "hint", printable(self.hint))
 
     def __str__(self) -> str:
         return f"{self.message}\n\nhint: {self.hint}" if self.hint else self.message
@@ -136,6 +165,9 @@ class PromiseError(ShoalError):
 
 class PrivacyWarning(UserWarning):
     """Something legal that a careful publisher should look at."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class DominatedClassWarning(PrivacyWarning):

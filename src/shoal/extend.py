@@ -29,7 +29,7 @@ from shoal.table import frames
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.encode import encode
 from shoal.table.read import read_release
-from shoal.table.write import sha256
+from shoal.table.write import manifest_path, sha256
 from shoal.verify import Verdict, verify, verify_table
 
 _UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
@@ -203,6 +203,7 @@ def extend(
         kind=frames.kind_of(data),
         held_back=_rows_of(data, given, held),
         extends=digest,
+        reads=recipe.files | _earlier_reads(release),
     )
     refuse_unique(Values(frame), recipe)
     with stage(timings, "verify", progress):
@@ -248,6 +249,14 @@ def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.Dat
     if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
         raise _read_in_two_ways()
     return frame, digest
+
+
+def _earlier_reads(release: str | Path | Release) -> dict[str, Path]:
+    """Return the files of the earlier release, or those that it was made from, by what they are."""
+    if isinstance(release, Release):
+        return dict(release.reads)
+    path = Path(release).absolute()
+    return {"the earlier release": path, "the manifest of the earlier release": manifest_path(path)}
 
 
 def _check_holds(verdict: Verdict) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
@@ -21,9 +21,10 @@ from shoal.errors import PromiseError, RecipeError
 from shoal.measure.bound import Bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.measure.profile import Profile
-from shoal.recipe import Recipe, to_toml
+from shoal.recipe import Recipe, shareable, shared_digest, to_toml
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.parts import check_whole
 from shoal.table.write import (
     all_or_nothing,
@@ -88,6 +89,8 @@ class Release:
         Manifests of the earlier releases that were checked.
     accepts_composition : bool
         Whether the risk of several tables about the same people is taken.
+    reads : mapping of str to Path
+        The files that it was made from, by what they are. Nothing is ever written to them.
     """
 
     frame: pl.DataFrame
@@ -113,6 +116,7 @@ class Release:
     dangers: list[Danger] = field(default_factory=list)
     also: tuple[Path, ...] = ()
     accepts_composition: bool = False
+    reads: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def has_report(self) -> bool:
@@ -133,12 +137,18 @@ class Release:
         return frames.as_kind(self.frame, self.kind)
 
     def write(
-        self, path: str | Path | None = None, *, report: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        report: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
     ) -> Path:
         """Write the release and its manifest; verify the file before it gets its name.
 
         The file appears under its name only after another engine has read it and found every
-        promise kept. An earlier release of that name stays in place until then.
+        promise kept. An earlier release of that name stays in place until then. No file that was
+        read is ever replaced.
 
         Parameters
         ----------
@@ -146,6 +156,8 @@ class Release:
             The ending chooses the format. Without it, [output] path of the recipe.
         report : bool, default False
             Also write the HTML report beside it.
+        force : bool, default False
+            Replace whatever is there; without it, only a release of the same recipe is replaced.
         progress : callable, optional
             Called with the name of a stage and the share of it that is done.
         """
@@ -153,6 +165,8 @@ class Release:
         check_whole(target)
         note_earlier(self, target)
         places = [target, manifest_path(target), *([report_path(target)] if report else [])]
+        refuse_overwriting(places, self.reads)
+        replaces_release(places, places[1], shared_digest(shareable(self.recipe)), force=force)
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]
             with stage(self.timings, "write", progress):
@@ -173,6 +187,7 @@ class Release:
     def report(self, path: str | Path) -> Path:
         """Write the HTML report about this release, one file that needs nothing else."""
         target = Path(path)
+        refuse_overwriting([target], self.reads)
         with temporary(target) as file:
             write_text(self._report_text(target.stem, None), file)
             move_into_place(file, target)
@@ -271,9 +286,10 @@ class Release:
         Losses depend on the raw table's ranges, so they are rounded: at full precision they would
         be a digest against which guesses about a cell could be tested.
         """
+        shared = shareable(self.recipe)
         return {
             "release": {"sha256": digest, "rows": self.released, "classes": self.classes},
-            "recipe": {"sha256": _recipe_digest(self.recipe), **shareable(self.recipe)},
+            "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],
@@ -371,22 +387,6 @@ def typed(values: pl.Series) -> pl.Series:
         if typed.null_count() == values.null_count() and (typed.cast(pl.String) == values).all():
             return typed
     return values
-
-
-def shareable(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe without the folders of the machine that it ran on."""
-    data = recipe.to_dict()
-    data.get("input", {}).pop("path", None)
-    data.get("output", {}).pop("path", None)
-    for column in data.get("columns", {}).values():
-        if isinstance(column, dict) and isinstance(column.get("hierarchy"), str):
-            column["hierarchy"] = Path(column["hierarchy"]).name
-    return {name: section for name, section in data.items() if section}
-
-
-def _recipe_digest(recipe: Recipe) -> str:
-    text = json.dumps(shareable(recipe), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def versions() -> dict[str, str]:

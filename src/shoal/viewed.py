@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
@@ -14,17 +14,10 @@ from shoal.dangers import Danger
 from shoal.errors import PromiseError
 from shoal.measure.bound import NO_BOUND, Bound, told_bound, total_bound
 from shoal.measure.loss import Loss
-from shoal.recipe import Recipe
-from shoal.release import (
-    Release,
-    all_rounded,
-    note_earlier,
-    shareable,
-    told_dangers,
-    told_numbers,
-    versions,
-)
+from shoal.recipe import Recipe, shareable, shared_digest
+from shoal.release import Release, all_rounded, note_earlier, told_dangers, told_numbers, versions
 from shoal.stages import Progress, stage
+from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.parts import check_views, stale_views, view_paths, view_titles
 from shoal.table.write import (
     all_or_nothing,
@@ -61,6 +54,8 @@ class ViewsRelease:
         nobody has checked. Set it before the release is written.
     dangers : list of Danger
         What the views give away although every promise holds.
+    reads : mapping of str to Path
+        The files that it was made from, by what they are. Nothing is ever written to them.
     """
 
     views: tuple[Release, ...]
@@ -71,6 +66,7 @@ class ViewsRelease:
     remarks: tuple[str, ...] = ()
     composition: dict[str, Any] | None = None
     dangers: list[Danger] = field(default_factory=list)
+    reads: Mapping[str, Path] = field(default_factory=dict)
 
     has_report = True
 
@@ -148,7 +144,12 @@ class ViewsRelease:
         return Loss(il=il, gcp=gcp, distortion_ratio=None, dm=None, c_avg=None, cm=None)
 
     def write(
-        self, path: str | Path | None = None, *, report: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        report: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
     ) -> Path:
         """Write all views and their manifest; verify every file before any gets its name.
 
@@ -161,6 +162,8 @@ class ViewsRelease:
             The name that the files share; the ending chooses the format. Without it, [output] path.
         report : bool, default False
             Also write an HTML report about each view beside it: X.1.csv.report.html and so on.
+        force : bool, default False
+            Replace whatever is there; without it, only a release of the same recipe is replaced.
         progress : callable, optional
             Called with the name of a stage and the share of it that is done.
         """
@@ -171,6 +174,8 @@ class ViewsRelease:
         files = view_paths(target, number)
         reports = [report_path(file) for file in files] if report else []
         places = [*files, manifest_path(target), *reports]
+        refuse_overwriting([*places, *stale_views(target, number)], self.reads)
+        replaces_release(places, places[number], shared_digest(shareable(self.recipe)), force=force)
         with ExitStack() as stack:
             made = [stack.enter_context(temporary(place)) for place in places]
             with stage(self.timings, "write", progress) as tick:
@@ -218,8 +223,7 @@ class ViewsRelease:
 
     def manifest(self, digests: list[str]) -> dict[str, Any]:
         """Return what may be published beside the views; losses are rounded, as for one table."""
-        recipe = shareable(self.recipe)
-        text = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
+        shared = shareable(self.recipe)
         of_views = [view.manifest(digest) for view, digest in zip(self.views, digests, strict=True)]
         titles = view_titles(len(self.views))
         return {
@@ -228,7 +232,7 @@ class ViewsRelease:
                 "rows": self.released,
                 "classes": self.classes,
             },
-            "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
+            "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
             "goals": [goal.to_dict() for goal in self.goals],

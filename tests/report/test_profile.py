@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.measure.profile import MISSING, OTHER, SMALLEST
-from shoal.measure.scale import ALL, MOST_CELLS
+from shoal.measure.profile import MISSING, OTHER
+from shoal.measure.scale import ALL, MOST_CELLS, SMALLEST
 from tests.report.cases import column_of, profiled, recipe_of
 
 EPOCH = datetime.date(1970, 1, 1)
@@ -256,9 +256,22 @@ def test_ordered_texts_are_merged_with_their_neighbours():
     values = ["grade 1"] * 3 + ["grade 2"] * 8 + ["grade 3"] * 10 + ["grade 4"] * 2 + ["grade 5"] * 15
     cells = column_of(values, kind="ordinal", order=ORDER[:6]).cells
     assert [(cell.label, cell.before) for cell in cells] == [
-        ("up to grade 2", 11),
+        ("below grade 3", 11),
         ("grade 3", 10),
-        ("grade 4 and above", 17),
+        ("above grade 3", 17),
+    ]
+
+
+def test_an_ordered_text_that_few_rows_have_is_not_named():
+    # grade:    1    2    3    4    5    6    7
+    counts = [3, 8, 6, 5, 12, 7, 8]
+    values = [f"grade {at}" for at, count in enumerate(counts, 1) for _ in range(count)]
+    cells = column_of(values, kind="ordinal", order=ORDER[:7]).cells
+    assert [(cell.label, cell.before) for cell in cells] == [
+        ("up to no. 2", 11),
+        ("no. 3 to no. 4", 11),
+        ("grade 5", 12),
+        ("above grade 5", 15),
     ]
 
 

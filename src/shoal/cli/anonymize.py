@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +11,12 @@ import typer
 
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.bound import NoBound, bound_lines
-from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
+from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import Goals, composition_lines, goal_line
 from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
-from shoal.errors import Fault, OutputError, RecipeError
+from shoal.errors import Fault, RecipeError
 
 _LATER = "Not in this version."
 
@@ -79,13 +78,18 @@ def anonymize(
         bool,
         typer.Option("--accept-composition", help="Publish although tables together give away too much."),
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace what is at OUTPUT, even if it is no release of this recipe."),
+    ] = False,
     record: Annotated[str | None, typer.Option("--record", help=_LATER, hidden=True)] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Anonymize a table and write the release, verified, with its manifest beside it.
 
-    Flags override the values of a recipe.
+    Flags override the values of a recipe. A release of the same recipe is replaced; any other file is
+    only with --force, and a file that is read never.
 
     Examples:  shoal anonymize recipe.toml -o out.csv
     shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
@@ -109,11 +113,12 @@ def anonymize(
             also=also or (),
             accept_composition=accept_composition,
             bound=not no_bound,
+            force=force,
         )
         if as_json:
             print_json(result)
         elif not quiet:
-            print(summary(result))
+            say(summary(result))
 
 
 def publish(
@@ -123,6 +128,7 @@ def publish(
     also: Iterable[Path] = (),
     accept_composition: bool = False,
     bound: bool = True,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
     from shoal.anonymize import prepare
@@ -130,37 +136,48 @@ def publish(
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
-    _check_place(recipe)
-    if any(_is_same_file(file, recipe.resolve(recipe.input.path or "")) for file in _outputs(recipe)):
-        raise OutputError("output.unwritable", "The output is the input itself.", "write to another file")
+    also = list(also)
+    replaced = _check_place(recipe, also, force=force)
     if not quiet:
         announce_compiling()
     with progress_bar(quiet) as progress:
         release = prepare(
             None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
         )
-        path = release.write(report=release.has_report, progress=progress)
+        path = release.write(report=release.has_report, force=force, progress=progress)
     paths = {
         "output": str(path),
         "manifest": str(manifest_path(path)),
         "report": str(report_path(path)) if release.has_report else None,
     }
     parts = {} if len(_outputs(recipe)) == 1 else {"files": [str(file) for file in _outputs(recipe)]}
-    result = {**release.to_dict(), **paths, **parts}
+    result = {**release.to_dict(), **paths, **parts, "replaced": replaced}
     return view_places(result, path) if "views" in result else result
 
 
-def _check_place(recipe: Any) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
-    from shoal.table.parts import check_parts, check_views, check_whole
+def _check_place(recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
+    """Refuse an output that may not be written, before any work is done; say whether one is replaced."""
+    from shoal.measure.earlier import earlier_files
+    from shoal.recipe import shareable, shared_digest
+    from shoal.table.overwriting import refuse_overwriting, replaces_release
+    from shoal.table.parts import check_parts, check_views, check_whole, stale_views
+    from shoal.table.write import manifest_path, report_path
 
     path = Path(recipe.output.path)
+    tables = _outputs(recipe)
+    stale: list[Path] = []
     if recipe.method.name == "anatomy":
         check_parts(path)
     elif recipe.output.views != "whole":
-        check_views(path, len(recipe.views))
+        check_views(path, len(tables))
+        stale = stale_views(path, len(tables))
     else:
         check_whole(path)
+    manifest = manifest_path(path)
+    reports = [] if recipe.method.name in ("anatomy", "nh") else map(report_path, tables)
+    places = [*tables, manifest, *reports]
+    refuse_overwriting([*places, *stale], recipe.files | earlier_files(also))
+    return replaces_release(places, manifest, shared_digest(shareable(recipe)), force=force)
 
 
 def _outputs(recipe: Any) -> list[Path]:
@@ -171,12 +188,6 @@ def _outputs(recipe: Any) -> list[Path]:
     if recipe.output.views != "whole":
         return view_paths(path, len(recipe.views))
     return list(part_paths(path)) if recipe.method.name == "anatomy" else [path]
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    with suppress(OSError, ValueError):
-        return one.samefile(other)
-    return False  # one of them does not exist
 
 
 def announce_compiling() -> None:
@@ -190,7 +201,12 @@ def announce_compiling() -> None:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Say in a few lines what was released and what holds."""
+    """Say in a few lines what was released and what holds, and whether it took the place of something."""
+    lines = [_summary(result)] + (["  replaced: what lay there before"] if result["replaced"] else [])
+    return "\n".join(lines)
+
+
+def _summary(result: dict[str, Any]) -> str:
     if result["method"] == "anatomy":
         return anatomy_summary(result)
     if "views" in result:

@@ -11,7 +11,7 @@ import typer
 
 from shoal.cli.anonymize import announce_compiling
 from shoal.cli.bound import NoBound, told, told_bound
-from shoal.cli.console import Json, Quiet, names, print_json, progress_bar, reporting
+from shoal.cli.console import Json, Quiet, names, print_json, progress_bar, reporting, say
 
 
 def compare(
@@ -55,7 +55,7 @@ def compare(
             _print(result)
         if comparison.exit_status:
             error = result["results"][0]["error"]
-            print(f"error [{error['code']}]: No method could run. {error['message']}", file=sys.stderr)
+            say(f"error [{error['code']}]: No method could run. {error['message']}", sys.stderr)
             raise typer.Exit(comparison.exit_status)
 
 
@@ -72,11 +72,13 @@ def _run(
     from shoal.compare import compare as run
     from shoal.recipe import Recipe
     from shoal.report.comparison import check_chart_target
+    from shoal.table.overwriting import refuse_overwriting
 
     # With k's of its own the command needs none from the recipe; any one will do to check the rest.
     changes = {"privacy": {"k": None if ks is None else 2}, "method": {"seed": seed}}
     recipe = Recipe.load(path, changes=changes)
     if chart is not None:
+        refuse_overwriting([chart], recipe.files)
         check_chart_target(chart)
     if not quiet:
         announce_compiling()
@@ -115,7 +117,7 @@ def _print(result: dict[str, Any]) -> None:
         *_added_notes(result["results"]),
         *([] if result["chart"] is None else [f"chart: {result['chart']}"]),
     ]
-    print("\n".join(lines))
+    say("\n".join(lines))
 
 
 def _bound_notes(results: list[dict[str, Any]]) -> list[str]:

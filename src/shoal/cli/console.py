@@ -13,11 +13,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from shoal.errors import PrivacyWarning, ShoalError
+from shoal.errors import PrivacyWarning, ShoalError, printable
 from shoal.stages import Progress as Stages
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all else on stderr.")]
@@ -56,13 +56,13 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
 def _show_warning(quiet: bool) -> Callable[..., None]:
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, PrivacyWarning) and not quiet:
-            print(f"warning: {message}", file=sys.stderr)
+            say(f"warning: {message}", sys.stderr)
 
     return show
 
 
 def _print_error(error: ShoalError, as_json: bool) -> None:
-    print(f"error [{error.code}]: {error}", file=sys.stderr)
+    say(f"error [{error.code}]: {error}", sys.stderr)
     if as_json:
         faults = [vars(fault) for fault in error.faults]
         print_json(
@@ -78,6 +78,11 @@ def _print_fault(error: BaseException, as_json: bool) -> None:
     print(f"{message}\n\nhint: please report this line and your recipe, not your data", file=sys.stderr)
     if as_json:
         print_json({"error": {"code": "internal", "message": message, "hint": "", "faults": []}})
+
+
+def say(text: object, file: TextIO | None = None) -> None:
+    """Print lines for people, on stdout unless told otherwise, without what a terminal would obey."""
+    print(printable(str(text), keep="\n"), file=file)
 
 
 def print_json(data: dict[str, Any] | list[Any]) -> None:

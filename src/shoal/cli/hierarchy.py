@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.console import Json, Quiet, names, print_json, reporting
+from shoal.cli.console import Json, Quiet, names, print_json, reporting, say
 from shoal.errors import HierarchyError, OutputError, RecipeError
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def build(
     with reporting(as_json, quiet):
         asked = _asked(intervals, prefix, dates, default)
         if output is not None:
-            _check_target(output, file)
+            _check_target(output, {"the table": file})
         kind, values, rows, n_missing = _column(file, column, asked, separator, missing)
         from shoal.hierarchy.picture import outline, shape
         from shoal.hierarchy.suggest import grow, leaf_texts, suggest
@@ -110,18 +109,18 @@ def build(
             print_json(_numbers(tree, output))
         elif not quiet:
             n_rows = sum(rows) + n_missing
-            print(f"column `{column}`: {kind}, {len(values):,} distinct values, "
+            say(f"column `{column}`: {kind}, {len(values):,} distinct values, "
                   f"{n_missing:,} of {n_rows:,} rows missing")  # fmt: skip
-            print(f"hierarchy: {plan}\n")
+            say(f"hierarchy: {plan}\n")
             has_telling_ends = _has_telling_ends(plan, values, rows)
             _print_picture(outline(tree, rows=leaf_rows, hide_groups=has_telling_ends), "")
-            print(f"\n{shape(tree)}")
+            say(f"\n{shape(tree)}")
             if has_telling_ends:
                 flag = "--dates" if kind == "date" else "--intervals"
                 _note("the ends of the intervals follow from the smallest and largest values, which few rows "
                       f"hold, so they are not shown; {flag} gives round ends")  # fmt: skip
             if output is not None:
-                print(f"written: {output}\n\n{_recipe_lines(column, kind, output)}")
+                say(f"written: {output}\n\n{_recipe_lines(column, kind, output)}")
         if output is not None and not quiet:
             _note("the file lists every value of the column, rare ones too: treat it like the data itself")
 
@@ -155,11 +154,11 @@ def show(
             size = shape(tree)
             root = outline(tree, depth)
             _print_picture(root, f"hierarchy of column `{column}`" if column else "")
-            print(f"\n{size}")
+            say(f"\n{size}")
             more = f", and {len(size.levels) - _DEPTHS:,} depths more" if len(size.levels) > _DEPTHS else ""
-            print(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels[:_DEPTHS])}{more}")
+            say(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels[:_DEPTHS])}{more}")
             if is_cut(root) and depth is None:
-                print("nodes are left closed to keep this short; --depth opens more")
+                say("nodes are left closed to keep this short; --depth opens more")
 
 
 @app.command()
@@ -174,7 +173,7 @@ def convert(
     Example:  shoal hierarchy convert zip.csv zip.toml
     """
     with reporting(as_json, quiet):
-        _check_target(output)
+        _check_target(output, {"the hierarchy": source})
         tree = _load(source)
         _write(tree, output, source.name)
         numbers = _numbers(tree, output)
@@ -183,7 +182,7 @@ def convert(
         elif not quiet:
             from shoal.hierarchy.picture import shape
 
-            print(f"{shape(tree)}\nwritten: {output}")
+            say(f"{shape(tree)}\nwritten: {output}")
 
 
 def _asked(intervals: str | None, prefix: int | None, dates: str | None, default: bool) -> Plan | None:
@@ -272,14 +271,16 @@ def _load(path: Path, column: str | None = None) -> Tree:
     return load(path, column or path.name)
 
 
-def _check_target(path: Path, source: Path | None = None) -> None:
+def _check_target(path: Path, reads: dict[str, Path]) -> None:
     """Refuse a place that cannot be right, before any work is done."""
+    from shoal.table.overwriting import refuse_overwriting
+
+    refuse_overwriting([path], reads)
     if path.suffix.lower() not in _ENDINGS:
         message = f"The output {path} has an ending that hierarchies are not written in."
         raise OutputError("output.unwritable", message, f"endings: {', '.join(_ENDINGS)}")
     try:
         is_folder, has_folder = path.is_dir(), path.parent.is_dir()
-        is_source = source is not None and path.exists() and os.path.samefile(path, source)
     except OSError:
         return  # whoever opens the files says what is wrong with them
     if is_folder:
@@ -287,9 +288,6 @@ def _check_target(path: Path, source: Path | None = None) -> None:
     if not has_folder:
         message = f"The folder {path.parent} of the output does not exist."
         raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
-    if is_source:
-        message = f"The output {path} is the table itself, which would be lost."
-        raise OutputError("output.unwritable", message, "name another file")
 
 
 def _write(tree: Tree, path: Path, column: str) -> None:
@@ -362,7 +360,7 @@ def _numbers(tree: Tree, output: Path | None) -> dict[str, Any]:
 
 
 def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+    say(f"note: {text}", sys.stderr)
 
 
 def _print_picture(root: Branch, title: str) -> None:
@@ -392,7 +390,7 @@ def _print_picture(root: Branch, title: str) -> None:
         if one.n_rarer:
             drawing.add(f"{dots} {one.n_rarer:,} rarer value{'' if one.n_rarer == 1 else 's'}", style="dim")
     if title:
-        print(title)
+        say(title)
     console.print(picture)
 
 

@@ -43,10 +43,18 @@ def _shoal(
     pass
 
 
+def _clean_up_when_told_to_end() -> None:
+    """Let a job that is told to end, or whose terminal is closed, clean up behind it, as on Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Windows has no such signal, and a job that was started with nohup is meant to go on.
+    hang_up = getattr(signal, "SIGHUP", None)
+    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+        signal.signal(hang_up, signal.default_int_handler)
+
+
 def main() -> None:
     """Run the command line."""
-    # A job that is told to end cleans up behind it, as on Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _clean_up_when_told_to_end()
     try:
         app()
     except KeyboardInterrupt:

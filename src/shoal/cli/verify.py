@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import typer
 
-from shoal.cli.console import Json, Quiet, print_json, reporting
+from shoal.cli.console import Json, Quiet, print_json, reporting, say
 from shoal.cli.goals import Goals
 from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, given_views
@@ -40,17 +40,20 @@ def verify(
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
     """
     with reporting(as_json, quiet):
+        from shoal.table.overwriting import refuse_overwriting
         from shoal.verify import verify as check
 
         roles = given_roles(quasi, sensitive, identifier, keep, drop, accept=accept)
         asked = _recipe(recipe, roles, k, goal, views)
+        if junit is not None:
+            refuse_overwriting([junit], asked.files | _reads(released, original))
         verdict = check(released, asked, original=original)
         if junit is not None:
             _write_junit(verdict, junit)
         if as_json:
             print_json(verdict.to_dict())
         elif not quiet:
-            print(verdict)
+            say(verdict)
         if not verdict.holds:
             raise typer.Exit(1)
 
@@ -71,14 +74,28 @@ def _recipe(
     return Recipe.from_dict({}, changes=changes)
 
 
+def _reads(released: Path, original: Path | None) -> dict[str, Path]:
+    """Return the files that are read besides those of the recipe, by what they are."""
+    from shoal.table.parts import listed_tables, part_paths
+    from shoal.table.write import manifest_path
+
+    if not released.name:
+        return {}  # a folder, which is no release
+    tables = [*part_paths(released), *listed_tables(released)]
+    reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
+    reads |= {"the release": released, "the manifest": manifest_path(released)}
+    return reads if original is None else {**reads, "the original": original}
+
+
 def _write_junit(verdict: Any, path: Path) -> None:
     """Write one test case for each goal and one for the rest, as continuous integration reads them."""
-    from shoal.table.write import write_text
+    from shoal.errors import printable
+    from shoal.table.write import move_into_place, temporary, write_text
 
     suite = ElementTree.Element("testsuite", name="shoal verify")
     for goal in verdict.goals:
         name = goal.type if goal.column is None else f"{goal.type} of {goal.column}"
-        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name=name)
+        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name=printable(name))
         if not goal.holds:
             text = f"asked {goal.asked}, achieved {goal.achieved}"
             ElementTree.SubElement(case, "failure", message=text)
@@ -88,4 +105,7 @@ def _write_junit(verdict: Any, path: Path) -> None:
     failures = sum(case.find("failure") is not None for case in suite)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
-    write_text(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n", path)
+    text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    with temporary(path) as file:
+        write_text(text, file)
+        move_into_place(file, path)

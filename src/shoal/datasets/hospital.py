@@ -95,6 +95,9 @@ def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
     )
 
 
+HOSPITAL_FILES = ("hospital.csv", "hospital_diagnosis.csv", "hospital_profession.csv", "hospital.toml")
+
+
 def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
     """Write the stays, their trees and a recipe for them into a folder.
 
@@ -119,6 +122,15 @@ def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
     recipe = folder / "hospital.toml"
     write_text(recipe, tables.RECIPE)
     return recipe
+
+
+def is_hospital_folder(folder: Path) -> bool:
+    """Say whether `write_hospital` has written into a folder, by its recipe's first line."""
+    try:
+        text = (folder / "hospital.toml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return text.splitlines()[:1] == tables.RECIPE.splitlines()[:1]
 
 
 def _with_gaps(texts: pl.Series, share: float, rng: np.random.Generator) -> pl.Series:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import DataError, RecipeError
+from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.measure.view import View, refuse_unavailable
 from shoal.recipe import Recipe
-from shoal.table.parts import view_paths, view_titles
+from shoal.table.parts import listed_tables, view_paths, view_titles
 from shoal.table.read import read_release
 from shoal.table.write import sha256
 
@@ -64,6 +65,25 @@ def earlier_recipe(manifest_path: str | Path) -> Recipe:
         for name, column in then.columns.items()
     }
     return then.model_copy(update={"columns": columns})
+
+
+def earlier_files(manifests: Iterable[str | Path]) -> dict[str, Path]:
+    """Return the files that are read with these manifests, by what they are.
+
+    What is wrong with a manifest is reported when it is loaded, not here.
+    """
+    files = {}
+    for number, manifest in enumerate(map(Path, manifests), 1):
+        what = f"earlier release {number}"
+        whole = Path(str(manifest).removesuffix(_ENDING))
+        files[f"the manifest of {what}"] = manifest.absolute()
+        files[what] = whole.absolute()
+        tables = {f"table {at} of {what}": file for at, file in enumerate(listed_tables(whole), 1)}
+        with suppress(ShoalError):
+            recipe = earlier_recipe(manifest).files
+            tables |= {f"{title} of {what}": file for title, file in recipe.items()}
+        files |= {title: file.absolute() for title, file in tables.items()}
+    return files
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.measure.scale import ALL, MOST_CELLS, Floats, Ints, scale_of
+from shoal.measure.scale import ALL, MOST_CELLS, SMALLEST, Floats, Ints, scale_of
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
 
-SMALLEST = 10
 OTHER, MISSING = "(other)", "(missing)"
 
 _EPOCH = date(1970, 1, 1)

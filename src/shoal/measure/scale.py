@@ -1,6 +1,7 @@
 """Cut a line of numbers, days or ordered values at round places, with words for what lies between.
 
 Cut points are round and the outer cells are open, so that no label tells the lowest or highest value.
+Of ordered values only those are named that enough rows have.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from shoal.table.columns import QuasiColumn, RangeColumn
 
+SMALLEST = 10  # rows of which something may be said
 MOST_CELLS = 20
 ALL = "all values"
 
@@ -60,7 +62,7 @@ def scale_of(column: QuasiColumn, numbers: Floats, counts: Ints) -> Scale:
     if len(numbers) < 2 or not isfinite(float(numbers[-1]) - float(numbers[0])):
         return Scale(np.zeros(0), (), (), (), ())
     if isinstance(column, RangeColumn) and column.kind == "ordinal":
-        return _order_scale(column.order, numbers)
+        return _order_scale(_names(column.order, numbers, counts), numbers)
     low, high = _bulk(numbers, counts)
     if column.kind == "date":
         return _date_scale(low, high, numbers)
@@ -93,18 +95,38 @@ def _whole_scale(edges: Sequence[float]) -> Scale:
     )
 
 
-def _order_scale(order: Sequence[str], numbers: Floats) -> Scale:
-    """Put an edge between all positions, or every few. The recipe names them, so labels may too."""
-    step = ceil(len(order) / MOST_CELLS)
-    edges = _inside([at - 0.5 for at in range(step, len(order), step)], numbers)
-    starts = [order[int(edge + 0.5)] for edge in edges]
-    stops = [order[int(edge - 0.5)] for edge in edges]
+def _names(order: Sequence[str], numbers: Floats, counts: Ints) -> list[str | None]:
+    """Return the values of an order that may be named; None for those that few rows have, or none."""
+    rows = dict(zip(numbers.astype(int).tolist(), counts.tolist(), strict=True))
+    return [text if rows.get(place, 0) >= SMALLEST else None for place, text in enumerate(order)]
+
+
+def _order_scale(names: Sequence[str | None], numbers: Floats) -> Scale:
+    """Put an edge between all positions, or every few."""
+    step = ceil(len(names) / MOST_CELLS)
+    edges = _inside([at - 0.5 for at in range(step, len(names), step)], numbers)
+    after = [int(edge + 0.5) for edge in edges]
+    texts = [f"no. {place + 1}" if name is None else name for place, name in enumerate(names)]
+
+    def first(start: int) -> str:
+        if start == 1 and names[0] is not None:
+            return names[0]
+        is_below = names[start - 1] is None and names[start] is not None
+        return f"below {texts[start]}" if is_below else f"up to {texts[start - 1]}"
+
+    def last(start: int) -> str:
+        name = names[start]
+        if start == len(names) - 1 and name is not None:
+            return name
+        is_above = name is None and names[start - 1] is not None
+        return f"above {texts[start - 1]}" if is_above else f"{texts[start]} and above"
+
     return Scale(
         np.array(edges),
-        starts,
-        stops,
-        first=[stop if stop == order[0] else f"up to {stop}" for stop in stops],
-        last=[start if start == order[-1] else f"{start} and above" for start in starts],
+        starts=[texts[start] for start in after],
+        stops=[texts[start - 1] for start in after],
+        first=[first(start) for start in after],
+        last=[last(start) for start in after],
     )
 
 

@@ -127,9 +127,10 @@ def refuse_unavailable(recipe: Recipe, method: str | None = None) -> None:
 def _alike(name: str, then: Recipe, now: Recipe) -> bool:
     """Tell whether a column has the same hierarchy in two recipes, whatever values it has.
 
-    The manifest has only the name of a hierarchy's file, which may have changed since.
+    The manifest has only the name of a hierarchy's file, which may have changed since, and nothing of
+    one that lists the column's values.
     """
-    if name not in now.columns:
+    if name not in now.columns or "hierarchy" in then.columns[name].omitted:
         return False
     old, new = then.columns[name].hierarchy, now.columns[name].hierarchy
     return old == new and not isinstance(new, str)

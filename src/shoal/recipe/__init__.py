@@ -10,9 +10,11 @@ from shoal.recipe.faults import (
     WITHOUT_CLASSES,
     column_faults,
     did_you_mean,
+    omitted_faults,
 )
 from shoal.recipe.recipe import Recipe, roles_of, to_toml
 from shoal.recipe.sections import ENDINGS, Column, Input, Method, Output, Privacy
+from shoal.recipe.shared import shareable, shared_digest
 
 __all__ = [
     "ANATOMY_COUNT",
@@ -28,6 +30,9 @@ __all__ = [
     "Recipe",
     "column_faults",
     "did_you_mean",
+    "omitted_faults",
     "roles_of",
+    "shareable",
+    "shared_digest",
     "to_toml",
 ]

@@ -147,9 +147,27 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     return faults
 
 
+def omitted_faults(recipe: Recipe, *, quasi: bool) -> list[Fault]:
+    """Say which values are needed that the recipe, a manifest's, leaves out.
+
+    Goals need those of the columns whose distances they measure. With `quasi` those of the quasi
+    columns are needed too, to encode them or to find out what a published value covers.
+    """
+    names = [goal.columns[0] for goal in recipe.privacy.goal if getattr(goal, "distance", "equal") != "equal"]
+    return [
+        Fault(
+            "recipe.omitted",
+            f"Column `{name}` needs the {number} values of its {key}, which a manifest does not show.",
+            f"use the recipe itself, or add `{key}` to [columns.{name}]",
+        )
+        for name in dict.fromkeys([*(recipe.quasi if quasi else []), *names])
+        for key, number in recipe.columns[name].lacking.items()
+    ]
+
+
 def _column_faults(name: str, column: Column) -> list[Fault]:
     faults = []
-    if column.kind == "ordinal" and not column.order:
+    if column.kind == "ordinal" and not column.order and "order" not in column.lacking:
         message = f"Column `{name}` is ordinal but has no order."
         faults.append(
             Fault("recipe.invalid", message, 'list its values from low to high: order = ["...", "..."]')
@@ -172,7 +190,8 @@ def _output_faults(recipe: Recipe) -> list[Fault]:
         faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or choose another method'))
     for name in recipe.quasi:
         column = recipe.columns[name]
-        needs_grid = column.kind in ("numeric", "ordinal", "date") and column.hierarchy is None
+        has_tree = column.hierarchy is not None or "hierarchy" in column.lacking
+        needs_grid = column.kind in ("numeric", "ordinal", "date") and not has_tree
         if recipe.output.bounds == "snapped" and needs_grid and column.grid is None:
             message = f"Column `{name}` has no grid for its bounds to snap to."
             faults.append(Fault("recipe.invalid", message, GRID_HINT))
@@ -308,7 +327,10 @@ def _goal_faults(recipe: Recipe) -> list[Fault]:
 
 
 def _has_no_tree(recipe: Recipe, name: str) -> bool:
-    return name in recipe.columns and recipe.columns[name].hierarchy is None
+    if name not in recipe.columns:
+        return False
+    column = recipe.columns[name]
+    return column.hierarchy is None and "hierarchy" not in column.lacking
 
 
 def _subject_faults(recipe: Recipe) -> list[Fault]:

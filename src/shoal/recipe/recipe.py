@@ -28,6 +28,7 @@ class Recipe(Sections):
 
     default_role: Literal["drop"] | None = None
     _base: Path = PrivateAttr(default=Path())
+    _file: Path | None = PrivateAttr(default=None)
 
     @classmethod
     def load(cls, path: str | Path, *, changes: Mapping[str, Any] | None = None) -> Recipe:
@@ -50,7 +51,9 @@ class Recipe(Sections):
                 f"The recipe {path} is not valid TOML in UTF-8.",
                 "look for a table or key that stands twice, or a missing quote",
             ) from None
-        return cls.from_dict(data, changes=changes, base=Path(path).parent)
+        recipe = cls.from_dict(data, changes=changes, base=Path(path).parent)
+        recipe._file = Path(path).absolute()
+        return recipe
 
     @classmethod
     def from_dict(
@@ -152,6 +155,17 @@ class Recipe(Sections):
     def resolve(self, path: str) -> Path:
         """Return an input or hierarchy path as seen from the recipe's folder."""
         return self._base / path
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that the recipe is read from or names, by what they are; none of these is written."""
+        named = {"the recipe": self._file} if self._file else {}
+        if self.input.path is not None:
+            named["the input"] = self.resolve(self.input.path).absolute()
+        for name, column in self.columns.items():
+            if isinstance(column.hierarchy, str):
+                named[f"the hierarchy of column `{name}`"] = self.resolve(column.hierarchy).absolute()
+        return named
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sections as TOML would hold them, without what was left at its default."""

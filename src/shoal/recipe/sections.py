@@ -45,6 +45,13 @@ class Column(Section):
     hierarchy: str | dict[str, Any] | None = None
     grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     accept: list[Danger] = []
+    # A manifest does not show what values a column has: it says here how many it leaves out.
+    omitted: dict[Literal["order", "hierarchy"], int] = {}
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """What is left out and not given in another way, and how many values it has."""
+        return {key: number for key, number in self.omitted.items() if getattr(self, key) is None}
 
 
 class Privacy(Section):

@@ -41,7 +41,7 @@ class Facts:
     kept : sequence of str
         Columns that are released as they are and are not sensitive.
     recipe : str
-        The recipe as TOML, without folders.
+        The recipe as TOML, without folders and without values of columns.
     verify_command : str
         What to type to check the file.
     versions : mapping of str to str

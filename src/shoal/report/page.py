@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from shoal.measure.profile import SMALLEST, ColumnProfile
+from shoal.measure.profile import ColumnProfile
+from shoal.measure.scale import SMALLEST
 from shoal.report import charts
 from shoal.report.facts import Facts
 from shoal.report.numbers import percent, significant, whole

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.errors import DataError, Fault, HierarchyError, ShoalError
+from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.hierarchy import build
-from shoal.recipe import GRID_HINT, Column, Recipe
+from shoal.recipe import GRID_HINT, Column, Recipe, omitted_faults
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle
@@ -24,6 +24,8 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     Rows are put into canonical order: by the quasi columns in recipe order, then by a hash of the
     row's other released values, keyed with the seed.
     """
+    if faults := omitted_faults(recipe, quasi=True):
+        raise RecipeError.from_faults(faults)
     columns = _encoded_columns(table, recipe)
     label, label_missing = (None, -1) if recipe.label is None else _label_codes(series(table, recipe.label))
     order = _canonical_order(columns, _row_hashes(table, recipe))

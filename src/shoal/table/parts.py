@@ -36,7 +36,7 @@ def view_paths(path: Path, number: int) -> list[Path]:
 def check_whole(path: Path) -> None:
     """Refuse a place where one table cannot be written, or would take the manifest of several."""
     check_target(path)
-    _refuse_beside([path.name], _listed(path))
+    _refuse_beside([path.name], listed_tables(path))
 
 
 def check_parts(path: Path) -> None:
@@ -48,7 +48,7 @@ def check_parts(path: Path) -> None:
     check_target(path)
     parts = part_paths(path)
     own = [file.name for file in parts]
-    others = [file for file in _listed(path) if file not in parts]
+    others = [file for file in listed_tables(path) if file not in parts]
     _refuse_beside(own, [path, report_path(path), *others])
     for file in parts:
         check_target(file)
@@ -94,7 +94,7 @@ def _beside(path: Path, title: str) -> Path:
     return path.with_name(f"{path.stem}.{title}{path.suffix}")
 
 
-def _listed(path: Path) -> list[Path]:
+def listed_tables(path: Path) -> list[Path]:
     """List the tables that lie beside `path` and that its manifest tells of."""
     titles = [view.group(1) for view in map(_VIEW.fullmatch, _files(path)) if view]
     titles += [title for title in _files(path) if title in _ANATOMY]

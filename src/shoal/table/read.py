@@ -45,7 +45,7 @@ def read(path: Path, given: Input) -> pl.DataFrame:
 
 
 def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
-    """Read a release as it was published: text cells without the apostrophes that spreadsheets need."""
+    """Read a release as it was published: names and texts without the apostrophes that spreadsheets need."""
     is_text = path.suffix.lower() in {".csv", ".tsv"}
     released = read(path, Input(separator="," if path.suffix.lower() == ".csv" else None))
     return as_it_was(released) if is_text and spreadsheet_safe else released

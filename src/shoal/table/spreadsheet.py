@@ -2,7 +2,8 @@
 
 A cell that begins with = + - @ or a control sign, and is not a plain number, gets an apostrophe in
 front: spreadsheets show it as text. A cell that begins with apostrophes and then one of these signs
-gets one more, so that taking one off always gives back what was there.
+gets one more, so that taking one off always gives back what was there. So do the names of columns,
+which are the first line of the file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before every text that a spreadsheet would run."""
+    """Put an apostrophe before every text and name that a spreadsheet would run."""
     return _mapped(table, _marked)
 
 
@@ -29,7 +30,8 @@ def as_it_was(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mapped(table: pl.DataFrame, change: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
-    columns = ((name, series(table, name)) for name in table.columns)
+    names = change(pl.Series(table.columns, dtype=pl.String)).to_list()
+    columns = zip(names, (series(table, name) for name in table.columns), strict=True)
     return pl.DataFrame(
         {name: change(values) if values.dtype == pl.String else values for name, values in columns}
     )

@@ -1,7 +1,7 @@
 """Write a release: to a temporary file first, checked there, then moved into place.
 
 Temporary names start with a dot, so that whatever an interruption leaves behind does not look like
-a release.
+a release; what a killed run has left is removed by the next one in that folder.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal.errors import OutputError
 from shoal.recipe import ENDINGS
+from shoal.table.leftovers import prefix, remove_leftovers
 from shoal.table.spreadsheet import harmless
 
 
@@ -61,8 +62,9 @@ def report_path(path: Path) -> Path:
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
     """Give a temporary file beside `path`, with the same ending; remove it unless it was moved."""
+    remove_leftovers(path.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=".shoal-", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=prefix(), suffix=path.suffix, dir=path.parent)
     except OSError as error:
         raise unwritable(path, error) from None
     os.close(handle)

@@ -13,7 +13,7 @@ _MARKED = "^'('*[=+@\\t\\r-])"
 
 
 def plain(text: str) -> str:
-    """Return a cell without the mark.
+    """Return a cell, or the name of a column, without the mark.
 
     >>> [plain(text) for text in ("'=1+1", "''@a", "'tis", "-5")]
     ['=1+1', "'@a", "'tis", '-5']

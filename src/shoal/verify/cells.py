@@ -19,7 +19,7 @@ from shoal.verify.form import Check, ends, form_of, number, positions
 from shoal.verify.load import Loaded
 from shoal.verify.nodes import UNIT_LABELS, given_paths
 from shoal.verify.session import Session
-from shoal.verify.verdict import Problem, count
+from shoal.verify.verdict import Problem, count, listed
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _KINDS = ("numeric", "date", "categorical")
@@ -45,14 +45,29 @@ class Looked:
 
 def look_at_cells(session: Session, loaded: Loaded, recipe: Recipe) -> Looked:
     """Look at every different cell of every quasi column; `build_classes` comes first."""
-    looked = Looked()
+    looked = Looked(remarks=_not_compared(recipe))
     for name in recipe.quasi:
+        if recipe.columns[name].lacking:
+            continue
         bounds = [f"{name}_low", f"{name}_high"]
         if loaded.has_once(name):
             _look_at_texts(looked, name, recipe, _cells(session, loaded, [name]))
         elif all(map(loaded.has_once, bounds)):
             _look_at_bounds(looked, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
     return looked
+
+
+def _not_compared(recipe: Recipe) -> list[str]:
+    """Say of which columns the cells are not looked at, because a manifest leaves out what they may be."""
+    remarks = []
+    for what in ("order", "hierarchy"):
+        names = [name for name in recipe.quasi if what in recipe.columns[name].lacking]
+        if names:
+            article = "an order" if what == "order" else "a hierarchy"
+            remarks.append(
+                f"Values were not compared with {article}, which the recipe leaves out: {listed(names)}."
+            )
+    return remarks
 
 
 def _cells(session: Session, loaded: Loaded, names: Sequence[str]) -> Cells:

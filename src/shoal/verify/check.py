@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, omitted_faults
 from shoal.verify.anatomy import verify_parts
 from shoal.verify.averages import average_problems
 from shoal.verify.cells import look_at_cells
@@ -168,6 +168,8 @@ def verify_table(
 def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[Problem]) -> Verdict:
     """Check columns, rows, cells and goals of a loaded release; compare it with original and manifest."""
     recipe, subjects = task.recipe, task.subjects
+    if faults := omitted_faults(recipe, quasi=task.raw is not None):
+        raise RecipeError.from_faults(faults)
     original = None if task.raw is None else load_original(open_session, task.raw, recipe)
     beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]

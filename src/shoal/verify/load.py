@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
+from shoal.verify.apostrophe import plain
 from shoal.verify.session import Session, UnreadableError, column, exactly
 from shoal.verify.tally import tally_bytes, tally_table
 from shoal.verify.text import fault_of_text, find_dialect, read_text
@@ -70,8 +71,10 @@ def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet
     """Load a release. `expected` are the columns by which a delimiter is recognised."""
     ending = path.suffix.lower()
     if ending in TEXT_ENDINGS:
-        loaded = _load_text(session, path, expected, TEXT_ENDINGS[ending])
-        return replace(loaded, marked=spreadsheet_safe)
+        marked = [f"'{name}" for name in expected] if spreadsheet_safe else []
+        loaded = _load_text(session, path, [*expected, *marked], TEXT_ENDINGS[ending])
+        names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
+        return replace(loaded, names=names, marked=spreadsheet_safe)
     if ending == ".parquet":
         return load_parquet(session, path, "released")
     return load_arrow(session, read_arrow(path), "released")

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from shoal.verify.leftovers import clear_leftovers, title
+
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
@@ -68,7 +70,8 @@ def session(*, in_order: bool = False) -> Iterator[Session]:
     """Open a database for one verification; `in_order` keeps the rows of every table in the file's order."""
     import duckdb
 
-    with TemporaryDirectory(prefix="shoal-verify-", ignore_cleanup_errors=True) as folder:
+    clear_leftovers()
+    with TemporaryDirectory(prefix=title(), ignore_cleanup_errors=True) as folder:
         config: dict[str, str | bool | int | float | list[str]] = {
             # DuckDB spills into the working directory unless told otherwise.
             "temp_directory": str(Path(folder, "spill")),

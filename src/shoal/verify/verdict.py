@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from shoal.errors import printable
+
 # Every code that a verdict can carry, with what it means. The reference documentation and the
 # tests walk this table: a code that is used but not listed is a programming error.
 PROBLEMS: dict[str, str] = {
@@ -51,6 +53,7 @@ class Problem:
     def __post_init__(self) -> None:
         if self.code not in PROBLEMS:
             raise AssertionError(f"problem code {self.code} is not listed")
+        object.__setattr__(self, "message", printable(self.message))
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,7 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Write column names for a message."""
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(f"`{printable(name)}`" for name in names)
 
 
 def shown(number: int | float) -> str:

@@ -1,0 +1,77 @@
+"""The part of a recipe that a manifest and a report may show: no folders, and no values of the table.
+
+An order and the leaves of a nested hierarchy list values of a column, also those that only one person
+has. Neither they nor a digest of them is shown, against which guesses could be tested: only how many
+there are. Inner nodes go with the leaves, since a tree without leaves is of no use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.recipe.recipe import Recipe
+
+_UNITS = {"week", "month", "quarter", "year", "decade"}
+
+
+def shareable(recipe: Recipe) -> dict[str, Any]:
+    """Return the sections of a recipe that may be published.
+
+    They can be read as a recipe again; what is omitted then has to be given where it is needed.
+    """
+    data = recipe.to_dict()
+    data.get("input", {}).pop("path", None)
+    data.get("output", {}).pop("path", None)
+    if recipe.method.name == "anatomy":
+        data["method"].pop("seed", None)  # the groups, which are secret, follow from it
+    for column in data.get("columns", {}).values():
+        if isinstance(column, dict):
+            _omit_values(column)
+    return {name: section for name, section in data.items() if section}
+
+
+def shared_digest(shared: Mapping[str, Any]) -> str:
+    """Return the digest by which releases of one recipe are known, of what is shown of it."""
+    text = json.dumps(shared, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _omit_values(column: dict[str, Any]) -> None:
+    """Take the values out of a column's section, and say how many there were."""
+    omitted = dict(column.pop("omitted", {}))
+    order, tree = column.get("order"), column.get("hierarchy")
+    if order is not None:
+        omitted["order"] = len(column.pop("order"))
+    if isinstance(tree, str):
+        column["hierarchy"] = Path(tree).name
+    elif tree is not None and not _is_built(tree):
+        omitted["hierarchy"] = _count_leaves(column.pop("hierarchy"))
+    if omitted:
+        column["omitted"] = omitted
+
+
+def _is_built(tree: Mapping[str, Any]) -> bool:
+    """Say whether a hierarchy is a rule by which a tree is built, and nothing else: it names no values."""
+    if len(tree) != 1:
+        return False
+    ((rule, given),) = tree.items()
+    levels = given if isinstance(given, list) else [given]
+    if rule == "dates":
+        return all(isinstance(level, str) and level in _UNITS for level in levels)
+    return rule in ("intervals", "prefix") and all(isinstance(level, int | float) for level in levels)
+
+
+def _count_leaves(tree: Any) -> int:
+    leaves = 0
+    waiting = [tree]
+    while waiting:
+        below = waiting.pop()
+        if isinstance(below, Mapping) and below:
+            waiting += below.values()
+        else:
+            leaves += len(below) if isinstance(below, list) else 1
+    return leaves

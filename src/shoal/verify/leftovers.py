@@ -1,0 +1,79 @@
+"""Working folders of verifications that were killed: removed by the next one.
+
+The folder's name says whose it is: ``shoal-verify-<place>-<process>-<birth>-<random>``. Only this user's
+folders are looked at, and only those of a process that ran here and runs no more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import gettempdir
+
+_TITLE = "shoal-verify-"
+_FOLDER = re.compile(_TITLE + "([0-9a-f]{16})-([0-9]+)-([0-9]+)-.+")
+
+
+def title() -> str:
+    """Return how the names of this process's working folders begin."""
+    return f"{_TITLE}{_place()}-{os.getpid()}-{_birth(os.getpid())}-"
+
+
+def clear_leftovers() -> None:
+    """Remove the folders of processes that are gone from the system's temporary folder."""
+    if os.name != "posix":
+        return  # what asks on other systems whether a process lives may end it
+    try:
+        names = os.listdir(gettempdir())
+    except OSError:
+        return
+    place = _place()
+    for name in names:
+        found = _FOLDER.fullmatch(name)
+        if found and found[1] == place and _is_gone(int(found[2]), int(found[3])):
+            _remove_own(Path(gettempdir(), name))
+
+
+def _remove_own(folder: Path) -> None:
+    try:
+        is_own = folder.lstat().st_uid == os.getuid()
+    except OSError:
+        return
+    if is_own and folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_gone(process: int, birth: int) -> bool:
+    """Say whether a process has certainly ended: its number is free, or belongs to a younger one."""
+    try:
+        os.kill(process, 0)  # asks, sends nothing
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    now = _birth(process)
+    return birth > 0 and now > 0 and birth != now
+
+
+def _birth(process: int) -> int:
+    """Return the tick of the system's clock at which a process began; 0 where that is not told."""
+    try:
+        line = Path("/proc", str(process), "stat").read_bytes()
+        return int(line[line.rindex(b")") + 1 :].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _place() -> str:
+    """Return a short digest of the host and of the numbering of its processes: containers have their own."""
+    told = [socket.gethostname()]
+    for kind in ("pid", "time"):
+        try:
+            told.append(os.readlink(f"/proc/self/ns/{kind}"))
+        except OSError:
+            told.append("")
+    return blake2b("/".join(told).encode(), digest_size=8).hexdigest()
