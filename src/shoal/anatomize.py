@@ -14,7 +14,7 @@ from shoal.errors import IdentityUnprotectedWarning, KnownSeedWarning
 from shoal.recipe import Recipe
 from shoal.recode.anatomy import take_apart
 from shoal.stages import Progress, stage
-from shoal.table.encode import encode
+from shoal.table.encode import encode, kinds_of
 from shoal.table.frames import series
 
 _SECRET_BITS = 128  # the state of the generator that a seed starts
@@ -24,13 +24,15 @@ def anatomize(
     table: pl.DataFrame,
     recipe: Recipe,
     *,
+    asked: Recipe,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None = None,
 ) -> Anatomized:
     """Make a release in two tables that nobody has verified yet: verify it before it leaves the house.
 
-    `kind` is that of the frame that was given; `timings` has what was done before.
+    `asked` is the recipe before kinds were found, `kind` that of the frame that was given; `timings`
+    has what was done before.
     """
     table = _without_empty(table, *recipe.named("sensitive"))
     with stage(timings, "encode", progress):
@@ -48,6 +50,7 @@ def anatomize(
         seed=recipe.method.seed if _is_seeded(recipe) else None,
         timings=timings,
         kind=kind,
+        kinds=kinds_of(encoded, asked),
     )
     _warn(release)
     return release

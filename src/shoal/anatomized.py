@@ -61,6 +61,8 @@ class Anatomized:
         Seconds of each stage.
     kind : str
         Of frame that was given: `tables` are of the same kind.
+    kinds : dict of str to dict
+        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
     """
 
     parts: Parts
@@ -71,6 +73,7 @@ class Anatomized:
     seed: int | None = None
     timings: dict[str, float] = field(default_factory=dict)
     kind: str = "polars"
+    kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     method = "anatomy"
     k = None  # rows are not published alike
@@ -174,6 +177,7 @@ class Anatomized:
             "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
             "method": {"name": self.method, "seed": None},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "versions": versions(),

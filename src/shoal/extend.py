@@ -26,7 +26,8 @@ from shoal.release import Release
 from shoal.stages import Progress, Tick, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded, IntArray
-from shoal.table.encode import encode
+from shoal.table.encode import encode, kinds_of
+from shoal.table.orders import with_orders
 from shoal.table.read import read_release
 from shoal.table.write import sha256
 from shoal.verify import Verdict, verify, verify_table
@@ -177,9 +178,10 @@ def extend(
     _refuse_unavailable(recipe)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        earlier, digest = _read_earlier(release, recipe)
-        given = frames.to_polars(data)
+        given = frames.to_polars(data) if isinstance(data, pl.LazyFrame) else data
         table = table_of(given, recipe)
+        asked, recipe = recipe, with_orders(recipe, table)
+        earlier, digest = _read_earlier(release, recipe)
     with stage(timings, "encode", progress):
         everybody = encode(table, recipe)
         encoded = everybody.take(~_left_out(everybody, recipe))
@@ -200,8 +202,9 @@ def extend(
         recipe=recipe,
         timings=timings,
         kind=frames.kind_of(data),
-        held_back=_rows_of(data, given, held),
+        held_back=_rows_of(given, held),
         extends=digest,
+        kinds=kinds_of(everybody, asked),
     )
     with stage(timings, "verify", progress):
         extension.accept(verify_table(frame.to_arrow(), recipe, rows=extension.released))
@@ -408,12 +411,12 @@ def _as_texts(values: pl.Series) -> pl.Series:
     return texts.set(values.is_null(), None)
 
 
-def _rows_of(data: Any, given: pl.DataFrame, rows: npt.NDArray[np.int64]) -> Any:
+def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return some rows of the caller's frame as they are: a detour by Polars would lose pandas' types."""
     kind = frames.kind_of(data)
     if kind == "pandas":
         return data.iloc[rows]
-    return data.take(rows) if kind == "pyarrow" else given[rows]
+    return data.take(rows) if kind == "pyarrow" else frames.to_polars(data)[rows]
 
 
 def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:

@@ -80,6 +80,8 @@ class Release:
         The person of each row, where a subject column tells. For the verifier; never written.
     composition : dict, optional
         What this release and earlier ones give away together, as a check of them says.
+    kinds : dict of str to dict
+        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
     """
 
     frame: pl.DataFrame
@@ -102,6 +104,7 @@ class Release:
     further_goals: tuple[Goal, ...] = ()
     people: pa.Array | None = None
     composition: dict[str, Any] | None = None
+    kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     @property
     def has_report(self) -> bool:
@@ -195,6 +198,7 @@ class Release:
                 loss_tight=all_rounded(self.loss_tight),
                 bound=self.bound,
                 profile=self.profile,
+                kinds=self.kinds,
                 kept=self.recipe.named("keep"),
                 recipe=to_toml(shareable(self.recipe)),
                 verify_command=f"shoal verify {quote(title)} --recipe RECIPE.toml",
@@ -263,6 +267,7 @@ class Release:
             "recipe": {"sha256": _recipe_digest(self.recipe), **shareable(self.recipe)},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
             **told_bound(self.bound),
@@ -314,6 +319,7 @@ def told_numbers(release: Any) -> dict[str, Any]:
         "classes": release.classes,
         "seconds": round(sum(release.timings.values()), 4),
         "k": release.k,
+        "kinds": release.kinds,
         "goals": [goal.to_dict() for goal in release.goals],
         "loss": release.loss.to_dict(),
         "loss_tight": release.loss_tight.to_dict(),

@@ -113,6 +113,12 @@ class ViewsRelease:
         return total_bound([view.bound for view in self.views])
 
     @property
+    def kinds(self) -> dict[str, dict[str, str | bool]]:
+        """Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe."""
+        of_views = {name: kind for view in self.views for name, kind in view.kinds.items()}
+        return {name: of_views[name] for name in self.recipe.quasi}
+
+    @property
     def tables(self) -> tuple[Any, ...]:
         """The released tables, as the kind of frame that was given."""
         return tuple(view.table for view in self.views)
@@ -208,6 +214,7 @@ class ViewsRelease:
             "recipe": {"sha256": hashlib.sha256(text.encode()).hexdigest(), **recipe},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
             **told_bound(self.bound),
