@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pa_parquet
 
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Input, Recipe, column_faults
@@ -46,7 +45,7 @@ def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame
         frame = _read_binary(path, _read_arrow, choose)
     else:
         frame = _read_text(path, given)
-        frame = frame[_chosen(frame.columns, choose)]
+        frame = frame[:, _chosen(frame.columns, choose)]
     return mark_missing(frame, given.missing)
 
 
@@ -125,7 +124,7 @@ def _read_binary(path: Path, reader: Any, choose: Choose | None) -> pl.DataFrame
 
 
 def _read_parquet(path: Path, choose: Choose | None) -> pl.DataFrame:
-    names = pa_parquet.read_schema(path).names
+    names = list(pl.read_parquet_schema(path))
     places = _chosen(names, choose)
     try:
         return pl.read_parquet(path, columns=places)
