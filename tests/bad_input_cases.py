@@ -269,6 +269,7 @@ LATE_LATIN_1 = (
 NO_CITY_MARK = {"kind": "ordinal", "order": ["town0", "town1", "town2"]}
 SNAPPED = {"bounds": "snapped"}
 ONE_ILL = csv_text([[*row[:4], MARK, row[5]] for row in ROWS])
+BEYOND_64_BITS = csv_text([[row[0], f"{NUMBER_MARK}00000000{at}", *row[2:]] for at, row in enumerate(ROWS)])
 LATER = "recipe.not_available"
 
 FILES = [
@@ -317,6 +318,9 @@ COLUMNS = [
 
 CELLS = [
     Case("text-among-numbers", "data.kind", recipe(with_cell(age=MARK), column_age={"kind": "numeric"})),
+    Case("text-among-found-numbers", "data.kind", recipe(with_cell(age=MARK))),
+    Case("text-among-found-dates", "data.kind", flags(with_cell(born=MARK))),
+    Case("numbers-of-more-than-64-bits", "data.kind", flags(BEYOND_64_BITS)),
     Case("nan-as-text", "data.kind", recipe(with_cell(age="nan"), column_age={"kind": "numeric"})),
     Case("text-among-dates", "data.kind", recipe(with_cell(born=MARK), column_born={"kind": "date"})),
     Case("impossible-date", "data.kind", recipe(with_cell(born="1981-02-30"), column_born={"kind": "date"})),

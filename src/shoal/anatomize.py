@@ -15,7 +15,7 @@ from shoal.errors import IdentityUnprotectedWarning, KnownSeedWarning
 from shoal.recipe import Recipe
 from shoal.recode.anatomy import take_apart
 from shoal.stages import Progress, stage
-from shoal.table.encode import encode
+from shoal.table.encode import encode, kinds_of
 from shoal.table.frames import series
 
 _SECRET_BITS = 128  # the state of the generator that a seed starts
@@ -26,14 +26,15 @@ def anatomize(
     recipe: Recipe,
     *,
     values: Values,
+    asked: Recipe,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None = None,
 ) -> Anatomized:
     """Make a release in two tables that nobody has verified yet: verify it before it leaves the house.
 
-    `values` are those of the table; `kind` is that of the frame that was given; `timings` has what was
-    done before.
+    `values` are those of the table; `asked` is the recipe before kinds were found; `kind` is that of the
+    frame that was given; `timings` has what was done before.
     """
     table = _without_empty(table, *recipe.named("sensitive"))
     with stage(timings, "encode", progress):
@@ -53,6 +54,7 @@ def anatomize(
         timings=timings,
         kind=kind,
         dangers=find_dangers(scene),
+        kinds=kinds_of(encoded, asked),
     )
     _warn(release)
     return release

@@ -69,6 +69,8 @@ class Anatomized:
         Whether the risk of several tables about the same people is taken.
     reads : mapping of str to Path
         The files that it was made from, by what they are. Nothing is ever written to them.
+    kinds : dict of str to dict
+        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
     """
 
     parts: Parts
@@ -82,6 +84,7 @@ class Anatomized:
     dangers: list[Danger] = field(default_factory=list)
     accepts_composition: bool = False
     reads: Mapping[str, Path] = field(default_factory=dict)
+    kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     method = "anatomy"
     also = ()  # what two tables and others give away together is not checked
@@ -194,6 +197,7 @@ class Anatomized:
             "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": None},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": self.loss.to_dict(),
             "dangers": told_dangers(self),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from shoal.cluster.registry import choose
 from shoal.compose import Companions
 from shoal.dangers import Scene, Values, find_dangers, refuse_unique, warn_of
 from shoal.engine import local
-from shoal.errors import GroupShiftWarning, RecipeError
+from shoal.errors import DataError, GroupShiftWarning, RecipeError
 from shoal.goals import COUNTED, LDiversity, from_text
 from shoal.goals import Goal as AskedGoal
 from shoal.measure.bound import recipe_bound
@@ -30,14 +30,16 @@ from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.privacy.goalset import GoalSet
 from shoal.privacy.repair import repair
-from shoal.recipe import WITHOUT_CLASSES, Recipe, column_faults
+from shoal.recipe import WITHOUT_CLASSES, Recipe
 from shoal.recode.publish import Published, publish, publish_ring
 from shoal.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
-from shoal.table.read import mark_missing, read
+from shoal.table.encode import kinds_of
+from shoal.table.orders import leaves_kind_open, with_orders
+from shoal.table.read import mark_missing, read, used_columns
 from shoal.table.readings import FloatArray
 from shoal.verify import Goal, verify_table
 from shoal.viewed import ViewsRelease
@@ -151,7 +153,11 @@ def anonymize(
         table = release.frame.to_arrow()
         release.accept(
             verify_table(
-                table, recipe, rows=release.released, original=release.original, subjects=release.people
+                table,
+                release.recipe,
+                rows=release.released,
+                original=release.original,
+                subjects=release.people,
             )
         )
     return release
@@ -202,7 +208,8 @@ def encode(
         columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in (hierarchies or {}).items()}
         changes = {"columns": {**columns, "default": "drop"}}
         recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
-    return encode_columns(table_of(data, recipe), recipe)
+    table = table_of(data, recipe)
+    return encode_columns(table, with_orders(recipe, table))
 
 
 def prepare(
@@ -224,17 +231,21 @@ def prepare(
     reads = recipe.files | earlier_files(companions.also)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        table = table_of(data, recipe)
+        table = _with_identifiers(data, recipe, companions.known_before())
+        asked, recipe = recipe, with_orders(recipe, table)
+        companions = replace(companions, recipe=recipe)
         if recipe.method.name != "anatomy":  # which promises no k
             check_feasible(table.height, recipe.privacy.k)
         values = Values(table)
         refuse_unique(values, recipe)  # before any work is done
     kind = frames.kind_of(data)
     if recipe.method.name == "anatomy":
-        apart = anatomize(table, recipe, values=values, kind=kind, timings=timings, progress=progress)
+        apart = anatomize(
+            table, recipe, values=values, asked=asked, kind=kind, timings=timings, progress=progress
+        )
         warn_of(apart.dangers)
         return replace(apart, accepts_composition=accept_composition, reads=reads)
-    finish = partial(_finished, values=values, companions=companions, bound=bound)
+    finish = partial(_finished, values=values, asked=asked, companions=companions, bound=bound)
     if recipe.output.views != "whole":
         views = make_views(table, recipe, finish=finish, kind=kind, timings=timings, progress=progress)
         with stage(timings, "composition", progress):
@@ -264,13 +275,14 @@ def _finished(
     recipe: Recipe,
     *,
     values: Values,
+    asked: Recipe,
     companions: Companions,
     bound: bool,
     kind: str,
     timings: dict[str, float],
     progress: Progress | None,
 ) -> Release:
-    """Publish and measure what a method found."""
+    """Publish and measure what a method found; `asked` is the recipe before kinds were found."""
     method, reason = choose(recipe.method.name, table.height)
     with stage(timings, "recode", progress):
         published = published_as(encoded, found, recipe)
@@ -311,6 +323,7 @@ def _finished(
             dangers=find_dangers(scene),
             also=companions.also,
             accepts_composition=companions.accepted,
+            kinds=kinds_of(encoded, asked),
         )
 
 
@@ -376,22 +389,46 @@ def _costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray
 
 def _original(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
     """Keep the raw columns beside which alone boxes of single rows can be verified."""
-    names = recipe.named("quasi", "sensitive", "keep")
-    return pl.DataFrame({name: frames.series(table, name) for name in names}).to_arrow()
+    columns = {name: frames.series(table, name) for name in recipe.named("quasi", "sensitive", "keep")}
+    for name in recipe.quasi:
+        values = columns[name]
+        if isinstance(values.dtype, pl.Datetime):
+            # With a zone, DuckDB would show the time in that of the session.
+            columns[name] = values.dt.replace_time_zone(None)
+        elif isinstance(values.dtype, pl.Enum):
+            columns[name] = values.cast(pl.String)
+    return pl.DataFrame(columns).to_arrow()
 
 
-def table_of(data: Any, recipe: Recipe) -> pl.DataFrame:
-    """Read or convert the table and compare its columns with the recipe's."""
+def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:
+    """Return the table with its identifiers, to see who repeats; without them where they cannot be read."""
+    try:
+        return table_of(data, recipe, also={*also, *recipe.named("identifier")})
+    except DataError:
+        return table_of(data, recipe, also=also)
+
+
+def table_of(data: Any, recipe: Recipe, *, also: Collection[str] = ()) -> pl.DataFrame:
+    """Read or convert the table and compare its columns with the recipe's.
+
+    Columns that the recipe leaves out are left out here already, whatever their type, but for those
+    named in `also`. A quasi column whose type has an order keeps that type, for `with_orders`.
+    """
+    choose = used_columns(recipe, also)
     if data is not None:
-        table = mark_missing(frames.to_polars(data), recipe.input.missing)
+        table = mark_missing(frames.to_polars(data, choose), recipe.input.missing)
     elif recipe.input.path is not None:
-        table = read(recipe.resolve(recipe.input.path), recipe.input)
+        table = read(recipe.resolve(recipe.input.path), recipe.input, choose)
     else:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    faults = column_faults(recipe, table.columns)
-    if faults:
-        raise RecipeError.from_faults(faults)
-    return table
+    ordered = [name for name in recipe.quasi if leaves_kind_open(recipe, name)]
+    columns = {name: frames.series(table, name) for name in table.columns}
+    return pl.DataFrame(
+        {
+            name: values.cast(pl.String) if values.dtype == pl.Enum and name not in ordered else values
+            for name, values in columns.items()
+        }
+    )
 
 
 def _released_frame(

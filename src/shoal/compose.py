@@ -59,6 +59,10 @@ class Companions:
         """Whether all views show one clustering, and nothing else was published."""
         return self.recipe.output.views_by == "projection" and not self.also
 
+    def known_before(self) -> set[str]:
+        """Name the quasi columns of the earlier releases."""
+        return {name for path in self.also for name in earlier_recipe(path).quasi}
+
     def note(self, table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe) -> None:
         """Keep what one view publishes."""
         if self.are_several:

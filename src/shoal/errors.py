@@ -27,7 +27,7 @@ CODES: dict[str, str] = {
     "data.encoding": "The input is not UTF-8 (nor UTF-16 with its mark, nor the encoding given).",
     "data.ragged": "Some lines of the input have more or fewer cells than the header.",
     "data.duplicate_column": "Two columns of the input have the same name.",
-    "data.kind": "A column has cells that do not fit the kind given for it.",
+    "data.kind": "A column has cells that do not fit its kind, or a type that cannot be released.",
     "data.infinite": "A numeric column holds infinities.",
     "data.order": "An ordinal column holds values that its order does not list.",
     "data.labels": "A quasi column of a release has labels that mean nothing for the raw table.",

@@ -27,7 +27,8 @@ from shoal.release import Release
 from shoal.stages import Progress, Tick, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded, IntArray
-from shoal.table.encode import encode
+from shoal.table.encode import encode, kinds_of
+from shoal.table.orders import with_orders
 from shoal.table.read import read_release
 from shoal.table.write import manifest_path, sha256
 from shoal.verify import Verdict, verify, verify_table
@@ -178,9 +179,10 @@ def extend(
     _refuse_unavailable(recipe)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        earlier, digest = _read_earlier(release, recipe)
-        given = frames.to_polars(data)
+        given = frames.to_polars(data) if isinstance(data, pl.LazyFrame) else data
         table = table_of(given, recipe)
+        asked, recipe = recipe, with_orders(recipe, table)
+        earlier, digest = _read_earlier(release, recipe)
     with stage(timings, "encode", progress):
         everybody = encode(table, recipe)
         encoded = everybody.take(~_left_out(everybody, recipe))
@@ -201,9 +203,10 @@ def extend(
         recipe=recipe,
         timings=timings,
         kind=frames.kind_of(data),
-        held_back=_rows_of(data, given, held),
+        held_back=_rows_of(given, held),
         extends=digest,
         reads=recipe.files | _earlier_reads(release),
+        kinds=kinds_of(everybody, asked),
     )
     refuse_unique(Values(frame), recipe)
     with stage(timings, "verify", progress):
@@ -419,12 +422,12 @@ def _as_texts(values: pl.Series) -> pl.Series:
     return texts.set(values.is_null(), None)
 
 
-def _rows_of(data: Any, given: pl.DataFrame, rows: npt.NDArray[np.int64]) -> Any:
+def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return some rows of the caller's frame as they are: a detour by Polars would lose pandas' types."""
     kind = frames.kind_of(data)
     if kind == "pandas":
         return data.iloc[rows]
-    return data.take(rows) if kind == "pyarrow" else given[rows]
+    return data.take(rows) if kind == "pyarrow" else frames.to_polars(data)[rows]
 
 
 def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:

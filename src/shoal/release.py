@@ -91,6 +91,8 @@ class Release:
         Whether the risk of several tables about the same people is taken.
     reads : mapping of str to Path
         The files that it was made from, by what they are. Nothing is ever written to them.
+    kinds : dict of str to dict
+        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
     """
 
     frame: pl.DataFrame
@@ -117,6 +119,7 @@ class Release:
     also: tuple[Path, ...] = ()
     accepts_composition: bool = False
     reads: Mapping[str, Path] = field(default_factory=dict)
+    kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     @property
     def has_report(self) -> bool:
@@ -222,6 +225,7 @@ class Release:
                 loss_tight=all_rounded(self.loss_tight),
                 bound=self.bound,
                 profile=self.profile,
+                kinds=self.kinds,
                 kept=self.recipe.named("keep"),
                 recipe=to_toml(shareable(self.recipe)),
                 verify_command=f"shoal verify {quote(title)} --recipe RECIPE.toml",
@@ -292,6 +296,7 @@ class Release:
             "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
             **told_bound(self.bound),
@@ -344,6 +349,7 @@ def told_numbers(release: Any) -> dict[str, Any]:
         "classes": release.classes,
         "seconds": round(sum(release.timings.values()), 4),
         "k": release.k,
+        "kinds": release.kinds,
         "goals": [goal.to_dict() for goal in release.goals],
         "loss": release.loss.to_dict(),
         "loss_tight": release.loss_tight.to_dict(),

@@ -131,6 +131,12 @@ class ViewsRelease:
         return total_bound([view.bound for view in self.views])
 
     @property
+    def kinds(self) -> dict[str, dict[str, str | bool]]:
+        """Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe."""
+        of_views = {name: kind for view in self.views for name, kind in view.kinds.items()}
+        return {name: of_views[name] for name in self.recipe.quasi}
+
+    @property
     def tables(self) -> tuple[Any, ...]:
         """The released tables, as the kind of frame that was given."""
         return tuple(view.table for view in self.views)
@@ -235,6 +241,7 @@ class ViewsRelease:
             "recipe": {"sha256": shared_digest(shared), **shared},
             "method": {"name": self.method, "seed": self.recipe.method.seed},
             "suppressed": self.suppressed,
+            "kinds": self.kinds,
             "goals": [goal.to_dict() for goal in self.goals],
             "loss": all_rounded(self.loss),
             **told_bound(self.bound),

@@ -95,3 +95,101 @@ def test_values_outside_the_order_are_counted():
 def test_order_is_compared_in_normal_form():
     column = Column(role="quasi", kind="ordinal", order=["cafe\u0301", "x"])  # decomposed
     assert settled(["caf\u00e9"], column) == ("ordinal", ["caf\u00e9"])
+
+
+AGES = [str(age) for age in range(20, 60)]
+DAYS = [f"2024-03-{day:02}" for day in range(1, 31)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "count", "of"),
+    [
+        ([*AGES, "x"], 1, 41),
+        ([*AGES, None, "x", "n/a", "-"], 3, 43),
+        ([*AGES[:36], "a", "b", "c", "d"], 4, 40),  # a tenth is still few
+        ([*AGES[:5], "x"], 1, 6),  # one cell is, in a short column
+        ([*AGES, "inf"], 1, 41),
+        ([*DAYS, "2024-02-30"], 1, 31),  # no such day
+        ([*DAYS, "31.03.2024"], 1, 31),
+    ],
+)
+def test_a_few_cells_that_do_not_parse_are_counted_and_not_guessed_about(texts, count, of):
+    with pytest.raises(DataError) as caught:
+        settle(pl.Series("c", texts), ANY)
+    assert caught.value.code == "data.kind"
+    assert f"Column `c` has {count} of {of} cells that are not " in caught.value.message
+    assert all(word in caught.value.hint for word in ("missing", 'kind = "categorical"'))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [*AGES[:35], "a", "b", "c", "d", "e"],  # more than a tenth
+        [*AGES[:4], "x"],  # too few numbers to speak of
+        [*(f"{code:05}" for code in range(1000, 1040)), "x"],  # codes with leading zeros
+        [*AGES, "07", "x"],
+        ["A1", "B2", "C3", "A1", "B2", "C3", "7"],
+        [*AGES[:10], *DAYS[:10]],
+    ],
+)
+def test_texts_of_which_many_do_not_parse_are_categories(texts):
+    assert settled(texts) == ("categorical", texts)
+
+
+def test_a_kind_that_is_given_is_not_second_guessed():
+    texts = [*AGES, "x"]
+    assert settled(texts, Column(role="quasi", kind="categorical")) == ("categorical", texts)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "UTC"])
+def test_a_time_with_a_zone_counts_on_the_day_of_its_own_zone(zone):
+    walls = [datetime(2024, 3, 1, 0, 30), datetime(2024, 3, 1, 23, 30), None]
+    kind, canonical = settle(pl.Series("c", walls).dt.replace_time_zone(zone), ANY)
+    assert (kind, canonical.to_list()) == ("date", [date(2024, 3, 1), date(2024, 3, 1), None])
+
+
+@pytest.mark.parametrize("offset", ["+02:00", "-0500", "+05", "Z", " +02:00"])
+def test_a_text_with_an_offset_counts_on_the_day_as_written(offset):
+    texts = [f"2024-03-01T00:30:00{offset}", f"2024-03-01 23:30{offset}"]
+    assert settled(texts) == ("date", [date(2024, 3, 1), date(2024, 3, 1)])
+
+
+def test_an_offset_without_a_time_is_no_date():
+    assert settled(["2024-03-01+02:00"])[0] == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        (pl.Series("c", [2**63, 2**63 + 1, 2**63 + 1, 5], dtype=pl.UInt64), 3),
+        (pl.Series("c", [str(2**63), str(2**63 + 1), "5", "7"]), 2),
+        (pl.Series("c", [str(2**53), str(2**53 + 1), "1.5"]), 2),  # a fraction makes all of them floats
+        (pl.Series("c", [f"-{10**25}", f"-{10**25 + 1}", "5"]), 2),
+        (pl.Series("c", [10**25, 10**25 + 1, 5], dtype=pl.Decimal(38, 0)), 2),
+    ],
+)
+def test_whole_numbers_that_a_float_cannot_tell_apart_are_refused(values, count):
+    with pytest.raises(DataError) as caught:
+        settle(values, ANY)
+    assert caught.value.code == "data.kind"
+    assert f"Column `c` has {count} cells" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("values", "canonical"),
+    [
+        (pl.Series("c", [2**63 - 1, 2**63 - 2], dtype=pl.UInt64), [2**63 - 1, 2**63 - 2]),
+        (pl.Series("c", [2**60, 2**60 + 1], dtype=pl.Decimal(20, 0)), [2**60, 2**60 + 1]),
+        (pl.Series("c", [2**64, 2**65, None], dtype=pl.Decimal(38, 0)), [2.0**64, 2.0**65, None]),
+        (pl.Series("c", ["1e30", "2e30"]), [1e30, 2e30]),
+        (pl.Series("c", ["10000000000000000000000000", "1" + "0" * 25]), [1e25, 1e25]),
+    ],
+)
+def test_whole_numbers_that_stay_apart_are_numbers(values, canonical):
+    assert settle(values, ANY)[1].to_list() == canonical
+
+
+def test_large_whole_numbers_are_exact_as_categories():
+    column = Column(role="quasi", kind="categorical")
+    values = pl.Series("c", [2**63, 2**63 + 1], dtype=pl.UInt64)
+    assert settle(values, column)[1].to_list() == ["9223372036854775808", "9223372036854775809"]

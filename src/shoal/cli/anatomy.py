@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.cli.dangers import accepted_lines
+from shoal.cli.kinds import kinds_line
 
 
 def anatomy_summary(result: dict[str, Any]) -> str:
@@ -15,6 +16,7 @@ def anatomy_summary(result: dict[str, Any]) -> str:
         f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} groups "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
         "  method anatomy: quasi values as they are, sensitive ones in a table of their own",
+        f"  {kinds_line(result['kinds'])}",
         f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
         "verified on the written files",
         "  k-anonymity: not promised",

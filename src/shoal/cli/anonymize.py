@@ -14,6 +14,7 @@ from shoal.cli.bound import NoBound, bound_lines
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import Goals, composition_lines, goal_line
+from shoal.cli.kinds import kinds_line
 from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, RecipeError
@@ -221,6 +222,7 @@ def _summary(result: dict[str, Any]) -> str:
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
     lines += [f"  {remark}" for remark in result["remarks"]]
+    lines += [f"  {kinds_line(result['kinds'])}"]
     lines += [f"  {goal_line(goal)} - {how}" for goal in result["goals"]]
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
     lines += accepted_lines(result)

@@ -10,6 +10,7 @@ import typer
 from shoal.cli.bound import bound_lines
 from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import composition_lines, goal_line
+from shoal.cli.kinds import kinds_line
 from shoal.errors import RecipeError
 
 _WORDS = ("whole", "equal", "unequal", "nested")
@@ -69,6 +70,7 @@ def views_summary(result: dict[str, Any]) -> str:
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
     ]
     lines += [f"  {remark}" for remark in result["remarks"]]
+    lines += [f"  {kinds_line(result['kinds'])}"]
     for number, view in enumerate(result["views"], 1):
         lines += _view_lines(number, view)
     gcp = _share(result)

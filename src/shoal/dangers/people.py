@@ -31,7 +31,7 @@ def repeated(scene: Scene) -> list[Danger]:
     """Find identifiers that repeat although no subject is declared: one person may fill a class."""
     if scene.recipe.subject is not None:
         return []
-    dangers = (_repeated(scene, name) for name in scene.recipe.named("identifier"))
+    dangers = (_repeated(scene, name) for name in scene.identifiers)
     return [danger for danger in dangers if danger is not None]
 
 
@@ -77,7 +77,7 @@ def _are_namesakes(scene: Scene, name: str) -> bool:
     Another identifier tells every row apart, and in most quasi columns rows with the same value here are
     no more alike than others.
     """
-    others = [scene.codes(other) for other in scene.recipe.named("identifier") if other != name]
+    others = [scene.codes(other) for other in scene.identifiers if other != name]
     if not any(codes.min(initial=0) >= 0 and len(np.unique(codes)) == len(codes) for codes in others):
         return False
     codes = scene.codes(name)

@@ -98,6 +98,11 @@ class Scene:
         return self.values.codes(name)[self.encoded.order]
 
     @property
+    def identifiers(self) -> list[str]:
+        """The identifiers that could be read: of a column that is left out any type will do."""
+        return [name for name in self.recipe.named("identifier") if name in self.values.table.columns]
+
+    @property
     def shown(self) -> list[str]:
         """The columns that are released as they are."""
         return self.recipe.named("keep", "sensitive")

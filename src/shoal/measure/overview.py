@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, RecipeError
+from shoal.errors import DataError
 from shoal.measure.bound import Bound, recipe_bound, told_bound
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
 from shoal.measure.released import ReadRelease, loss_of, published_names, read_classes
 from shoal.measure.risk import risk
-from shoal.recipe import Recipe, column_faults
+from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.encode import encode
-from shoal.table.read import read, read_any_release
+from shoal.table.orders import with_orders
+from shoal.table.read import read, read_any_release, used_columns
 from shoal.table.readings import Reading, Whd
 
 
@@ -31,10 +32,8 @@ def measure_tables(
     """
     timings: dict[str, float] = {}  # nobody asks for them
     with stage(timings, "read", progress):
-        table = read(recipe.resolve(recipe.input.path or ""), recipe.input)
-        faults = column_faults(recipe, table.columns)
-        if faults:
-            raise RecipeError.from_faults(faults)
+        table = read(recipe.resolve(recipe.input.path or ""), recipe.input, used_columns(recipe))
+        recipe = with_orders(recipe, table)
     with stage(timings, "encode", progress):
         encoded = encode(table, recipe)
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from shoal.measure.bound import Bound
@@ -38,6 +38,8 @@ class Facts:
         What every release must lose at least; None where that was not computed.
     profile : Profile
         The columns, the class sizes and the sensitive columns.
+    kinds : mapping of str to mapping
+        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
     kept : sequence of str
         Columns that are released as they are and are not sensitive.
     recipe : str
@@ -80,6 +82,7 @@ class Facts:
     verify_command: str
     versions: Mapping[str, str]
     digest: str | None = None
+    kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bound: Bound | None = None
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None

@@ -34,6 +34,14 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     return Encoded(tuple(columns), rows, label, label_missing, sensitive, person).take(order)
 
 
+def kinds_of(encoded: Encoded, asked: Recipe) -> dict[str, dict[str, str | bool]]:
+    """Tell the kind of each quasi column, and whether it was found or stands in the recipe."""
+    return {
+        column.name: {"kind": column.kind, "found": asked.columns[column.name].kind is None}
+        for column in encoded.columns
+    }
+
+
 def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
     """Encode every quasi column; gather the faults of all of them before reporting any."""
     columns: list[QuasiColumn] = []

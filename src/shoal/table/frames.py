@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.table.orders import NO_ORDERS, arrow_orders, in_order, pandas_orders
+from shoal.table.pandas_types import plain_types
+
+Choose = Callable[[list[str]], Collection[str]]  # from the columns of a table, those that are used
+
+# What a conversion may raise. Their own texts quote cells.
+_FAILURES = (
+    pa.ArrowException,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    TypeError,
+    ValueError,
+    OverflowError,
+)
 
 
-def to_polars(data: Any) -> pl.DataFrame:
-    """Convert a pandas, Polars or Arrow frame; a row index is not a column and is left behind."""
+def to_polars(data: Any, choose: Choose | None = None) -> pl.DataFrame:
+    """Convert a pandas, Polars or Arrow frame; a row index is not a column and is left behind.
+
+    Columns that `choose` does not name are left out unseen: they may be of any type. A categorical of
+    texts with an order becomes an Enum.
+    """
     import narwhals as nw
 
     try:
@@ -30,13 +49,43 @@ def to_polars(data: Any) -> pl.DataFrame:
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         message = "Column names stand twice or are not texts."
         raise DataError("data.duplicate_column", message, "give every column a text of its own as its name")
+    if choose is not None and names:
+        used = choose(names)
+        frame = frame[[name for name in names if name in used]]
+    native, orders = frame.to_native(), NO_ORDERS
+    if frame.implementation.is_pandas():
+        native = plain_types(native)
+        orders = pandas_orders(native)
+    elif frame.implementation.is_pyarrow():
+        orders = arrow_orders(native)
+    return in_order(_converted(nw.from_native(native, eager_only=True)), orders)
+
+
+def from_arrow(table: pa.Table) -> pl.DataFrame:
+    """Convert an Arrow table whose columns have names of their own."""
+    import narwhals as nw
+
+    return in_order(_converted(nw.from_native(table, eager_only=True)), arrow_orders(table))
+
+
+def _converted(frame: Any) -> pl.DataFrame:
     try:
         table: pl.DataFrame = frame.to_polars()
-    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
-        # Their own texts quote cells.
-        message = "Some column mixes values of different types."
-        raise DataError("data.unreadable", message, "give every column one type") from None
-    return table
+    except _FAILURES:
+        pass
+    else:
+        return table
+    failing = ", ".join(f"`{name}`" for name in frame.columns if not _is_convertible(frame[[name]]))
+    message = f"Column {failing} mixes values of different types, or has a type that cannot be used."
+    raise DataError("data.unreadable", message, "give every column one type: numbers, texts, dates or times")
+
+
+def _is_convertible(frame: Any) -> bool:
+    try:
+        frame.to_polars()
+    except _FAILURES:
+        return False
+    return True
 
 
 def series(table: pl.DataFrame, name: str) -> pl.Series:

@@ -6,6 +6,8 @@ spaces around it. Everything after this step compares canonical values only.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import polars as pl
 
 from shoal.errors import DataError
@@ -13,8 +15,16 @@ from shoal.recipe import Column
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # a code such as a postcode, not a number
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?$"
+_WHOLE = r"^[+-]?[0-9]+(\.0*)?$"
+_OFFSET = r" ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_DATE = (
+    rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]+)?)?({_OFFSET})?)?$"
+)
 _EXACT_IN_FLOAT = 2**53
+
+# When nearly all texts of a column parse, the others are more likely mistakes than categories.
+_ENOUGH = 5  # cells that parse; fewer say nothing
+_FEW = 10  # one cell in so many may fail to parse, and one in any case
 
 
 def settle(values: pl.Series, column: Column) -> tuple[str, pl.Series]:
@@ -23,6 +33,8 @@ def settle(values: pl.Series, column: Column) -> tuple[str, pl.Series]:
     Numeric columns become Int64 (Float64 when some value is not whole), dates pl.Date, ordinal and
     categorical columns text. Cells that do not fit the kind given are counted in a `DataError`.
     """
+    if isinstance(values.dtype, pl.Enum):  # its order, where it counts, stands in the recipe by now
+        values = values.cast(pl.String)
     kind = column.kind or _found_kind(values, column)
     forms = {"numeric": _numbers, "date": _dates, "ordinal": _texts, "categorical": _texts}
     canonical = forms[kind](values)
@@ -51,43 +63,93 @@ def _found_kind(values: pl.Series, column: Column) -> str:
         return "date"
     if values.dtype != pl.String or values.null_count() == len(values):
         return "categorical"
-    if _all_match(values, _NUMBER) and not values.str.contains(_LEADING_ZERO).any():
-        return "numeric"
-    return (
-        "date"
-        if _all_match(values, _DATE) and _days(values.drop_nulls()).null_count() == 0
-        else "categorical"
+    return _kind_of_texts(values.drop_nulls())
+
+
+def _kind_of_texts(texts: pl.Series) -> str:
+    """Find the kind of texts, none of them missing; a few that do not parse are an error, not a guess."""
+    are_numbers = texts.str.contains(_NUMBER)
+    has_codes = bool((are_numbers & texts.str.contains(_LEADING_ZERO)).any())
+    parsed = {
+        "numeric": 0 if has_codes else int(are_numbers.sum()),
+        "date": int((texts.str.contains(_DATE) & _days(texts).is_not_null()).sum()),
+    }
+    for kind, count in parsed.items():
+        if count == len(texts):
+            return kind
+        if count >= _ENOUGH and len(texts) - count <= max(1, len(texts) // _FEW):
+            raise _dirty(texts.name, kind, len(texts) - count, len(texts))
+    return "categorical"
+
+
+def _dirty(name: str, kind: str, misfits: int, cells: int) -> DataError:
+    what = {"numeric": "numbers", "date": "dates"}[kind]
+    message = f"Column `{name}` has {misfits} of {cells} cells that are not {what}, as all others are."
+    hint = (
+        "list them in [input] missing if they mean that a value is missing, correct them, or set "
+        f'kind = "categorical" in [columns.{name}] if they are meant'
     )
-
-
-def _all_match(values: pl.Series, pattern: str) -> bool:
-    return bool(values.str.contains(pattern).all())
+    return DataError("data.kind", message, hint)
 
 
 def _numbers(values: pl.Series) -> pl.Series:
     if values.dtype == pl.Boolean or values.dtype.is_temporal():
         raise _misfit(values.name, "numeric", values.len() - values.null_count())
-    if values.dtype == pl.String:
-        whole = values.cast(pl.Int64, strict=False)
-        if whole.null_count() == values.null_count():
-            return whole
-        values = _parsed_floats(values)
-    elif values.dtype.is_integer():
-        return _whole_or_float(values)
+    whole = _whole(values)
+    if whole is not None:
+        return whole
+    floats = _floats(_parsed_floats(values) if values.dtype == pl.String else values)
+    if _are_exact(floats):
+        return floats.cast(pl.Int64)
+    _refuse_collapsed(values, floats)
+    return floats
+
+
+def _whole(values: pl.Series) -> pl.Series | None:
+    """Return numbers that are stored or written exactly as integers, if all of them are."""
+    if values.dtype.is_float():
+        return None
+    whole = values.cast(pl.Int64, strict=False)
+    if whole.null_count() > values.null_count():
+        return None
+    is_decimal = values.dtype.is_decimal()
+    return None if is_decimal and not (whole.cast(values.dtype) == values).all() else whole
+
+
+def _floats(values: pl.Series) -> pl.Series:
     floats = values.cast(pl.Float64).fill_nan(None)
     infinite = floats.is_infinite().sum()
     if infinite:
         message = f"Column `{values.name}` holds {infinite} infinities."
         raise DataError("data.infinite", message, "mark them as missing, or take these rows out")
-    floats = floats.set(floats == 0, 0.0)  # -0.0 is 0.0
-    if ((floats == floats.round()) & (floats.abs() < _EXACT_IN_FLOAT)).all():
-        return floats.cast(pl.Int64)
-    return floats
+    return floats.set(floats == 0, 0.0)  # -0.0 is 0.0
 
 
-def _whole_or_float(values: pl.Series) -> pl.Series:
-    whole = values.cast(pl.Int64, strict=False)
-    return whole if whole.null_count() == values.null_count() else values.cast(pl.Float64)
+def _are_exact(floats: pl.Series) -> bool:
+    return bool(((floats == floats.round()) & (floats.abs() < _EXACT_IN_FLOAT)).all())
+
+
+def _refuse_collapsed(values: pl.Series, floats: pl.Series) -> None:
+    """Refuse whole numbers that are different, but one and the same float."""
+    if values.dtype.is_float():
+        return
+    texts = values.cast(pl.String)
+    is_large = (floats.abs() >= _EXACT_IN_FLOAT) & texts.str.contains(_WHOLE)
+    large = pl.DataFrame({"text": texts, "float": floats}).filter(is_large).group_by("text", "float").len()
+    exact: dict[float, set[Decimal]] = {}
+    for text, number, _ in large.iter_rows():
+        exact.setdefault(number, set()).add(Decimal(text))
+    collapsed = [number for number, numbers in exact.items() if len(numbers) > 1]
+    count = large.filter(large["float"].is_in(collapsed))["len"].sum()
+    if count:
+        message = (
+            f"Column `{values.name}` has {count} cells with whole numbers too large to be told apart: they "
+            "need more than 64 bits, or stand beside fractions."
+        )
+        hint = (
+            f'if they are codes, set kind = "categorical" in [columns.{values.name}]; else use a larger unit'
+        )
+        raise DataError("data.kind", message, hint)
 
 
 def _parsed_floats(values: pl.Series) -> pl.Series:
@@ -105,13 +167,17 @@ def _parsed_floats(values: pl.Series) -> pl.Series:
 
 
 def _days(texts: pl.Series) -> pl.Series:
-    """Read ISO dates, with or without a time of day; null where there is no such day."""
+    """Read ISO dates, with or without a time of day; null where there is no such day.
+
+    Where an offset from UTC is written too, the day is the one that is written: that of the place.
+    """
     return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _dates(values: pl.Series) -> pl.Series:
     if values.dtype in (pl.Date, pl.Datetime):
-        days, fits = values.cast(pl.Date), values.is_not_null()
+        # A cast would give the day in UTC; the day that counts is that of the column's own time zone.
+        days, fits = values.dt.date(), values.is_not_null()
     elif values.dtype == pl.String:
         days, fits = _days(values), values.str.contains(_DATE)
     else:
@@ -124,9 +190,9 @@ def _dates(values: pl.Series) -> pl.Series:
 
 
 def _texts(values: pl.Series) -> pl.Series:
-    if values.dtype.is_numeric():
-        numbers = _numbers(values)
-        return numbers.cast(pl.String) if numbers.dtype == pl.Int64 else values.cast(pl.String)
+    if values.dtype.is_float() or values.dtype.is_decimal():
+        floats = _floats(values)
+        return floats.cast(pl.Int64).cast(pl.String) if _are_exact(floats) else values.cast(pl.String)
     return values if values.dtype == pl.String else values.cast(pl.String)
 
 

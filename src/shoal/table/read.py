@@ -16,19 +16,24 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from shoal.errors import DataError
-from shoal.recipe import Input
-from shoal.table.frames import series
+from shoal.errors import DataError, RecipeError, ShoalError
+from shoal.recipe import Input, Recipe, column_faults
+from shoal.table.frames import Choose, from_arrow, series
 from shoal.table.spreadsheet import as_it_was
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
-# What DuckDB, Parquet or Arrow cannot take, or what has no text that is one value.
-_UNUSABLE = (pl.Binary, pl.Object, pl.Duration, pl.Int128, pl.UInt128, pl.Float16)
+# Types that DuckDB, Parquet and Arrow can take, and whose values have a text each.
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+_USABLE = (pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+_UNUSABLE_NUMBERS = (pl.Int128, pl.UInt128, pl.Float16)
 
 
-def read(path: Path, given: Input) -> pl.DataFrame:
-    """Read CSV, TSV, Parquet or Arrow; a file with another ending is read as CSV."""
+def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame:
+    """Read CSV, TSV, Parquet or Arrow; a file with another ending is read as CSV.
+
+    Only the columns that `choose` names are returned; the others may be of any type.
+    """
     try:
         with open(path, "rb"):
             pass
@@ -36,12 +41,32 @@ def read(path: Path, given: Input) -> pl.DataFrame:
         raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
     ending = path.suffix.lower()
     if ending == ".parquet":
-        frame = _read_binary(path, pl.read_parquet)
+        frame = _read_binary(path, _read_parquet, choose)
     elif ending in {".arrow", ".feather", ".ipc"}:
-        frame = _read_binary(path, _read_arrow)
+        frame = _read_binary(path, _read_arrow, choose)
     else:
         frame = _read_text(path, given)
+        frame = frame[:, _chosen(frame.columns, choose)]
     return mark_missing(frame, given.missing)
+
+
+def used_columns(recipe: Recipe, also: Collection[str] = ()) -> Choose:
+    """Choose the columns that a recipe uses, and those of `also`; report what does not fit the table."""
+
+    def choose(present: list[str]) -> set[str]:
+        faults = column_faults(recipe, present)
+        if faults:
+            raise RecipeError.from_faults(faults)
+        label = () if recipe.label is None else (recipe.label,)
+        return {*recipe.named("quasi", "sensitive", "keep", "subject"), *label, *also}
+
+    return choose
+
+
+def _chosen(names: list[str], choose: Choose | None) -> list[int]:
+    """Return the places of the columns to read: a name might be taken for a pattern."""
+    used = names if choose is None else choose(names)
+    return [at for at, name in enumerate(names) if name in used]
 
 
 def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
@@ -84,15 +109,27 @@ def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
 
 def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
     dtype = column.dtype
-    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
-        texts = column.cast(pl.String).str.strip_chars()
-        if (texts.str.len_bytes() != texts.str.len_chars()).any():  # plain ASCII is in NFC already
-            texts = texts.str.normalize("NFC")
-        return texts.set(texts.is_in(missing), None)
-    if dtype.is_nested() or dtype in _UNUSABLE:
+    if isinstance(dtype, pl.Enum):
+        texts = _cleaned_texts(column.cast(pl.String), missing)
+        order = _cleaned_texts(dtype.categories, missing).drop_nulls().unique(maintain_order=True)
+        return texts.cast(pl.Enum(order))
+    if dtype in _TEXTS:
+        return _cleaned_texts(column.cast(pl.String), missing)
+    if not _is_usable(dtype):
         message = f"Column `{column.name}` is stored as {dtype}, which cannot be released."
-        raise DataError("data.kind", message, "turn it into texts or numbers, or drop it before")
+        raise DataError("data.kind", message, "turn it into texts or numbers, or give it the role drop")
     return column.fill_nan(None) if dtype.is_float() else column
+
+
+def _is_usable(dtype: pl.DataType) -> bool:
+    return dtype in _USABLE or (dtype.is_numeric() and dtype not in _UNUSABLE_NUMBERS)
+
+
+def _cleaned_texts(texts: pl.Series, missing: list[str]) -> pl.Series:
+    texts = texts.str.strip_chars()
+    if (texts.str.len_bytes() != texts.str.len_chars()).any():  # plain ASCII is in NFC already
+        texts = texts.str.normalize("NFC")
+    return texts.set(texts.is_in(missing), None)
 
 
 def _unreadable(path: Path, why: str) -> DataError:
@@ -101,24 +138,47 @@ def _unreadable(path: Path, why: str) -> DataError:
     )
 
 
-def _read_binary(path: Path, reader: Any) -> pl.DataFrame:
+def _read_binary(path: Path, reader: Any, choose: Choose | None) -> pl.DataFrame:
     try:
-        frame: pl.DataFrame = reader(path)
-    except DataError:
+        frame: pl.DataFrame = reader(path, choose)
+    except ShoalError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError):
         raise _unreadable(path, f"it is not a valid {path.suffix} file") from None
     return frame
 
 
-def _read_arrow(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, choose: Choose | None) -> pl.DataFrame:
+    names = list(pl.read_parquet_schema(path))
+    places = _chosen(names, choose)
+    try:
+        return pl.read_parquet(path, columns=places)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        failing = [names[at] for at in places if not _can_be_read(path, at)]
+        if len(failing) == len(names):  # it is the file, not a column
+            raise
+    listed = ", ".join(f"`{name}`" for name in failing)
+    message = f"The input {path} has columns of a type that cannot be used: {listed}."
+    raise DataError("data.kind", message, "turn them into texts or numbers, or give them the role drop")
+
+
+def _can_be_read(path: Path, column: int) -> bool:
+    try:
+        pl.read_parquet(path, columns=[column])
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return False
+    return True
+
+
+def _read_arrow(path: Path, choose: Choose | None) -> pl.DataFrame:
     # Polars reads the file format only; the reader of pyarrow also takes the older Feather.
     from pyarrow import feather
 
     table = feather.read_table(path, memory_map=False)
     table.validate(full=True)  # a damaged file would crash whoever trusts its offsets
     _check_names(table.column_names)
-    return pl.from_arrow(table.replace_schema_metadata(None))  # type: ignore[return-value]
+    used = table.select(_chosen(table.column_names, choose))
+    return from_arrow(used.replace_schema_metadata(None))
 
 
 def _read_text(path: Path, given: Input) -> pl.DataFrame:
