@@ -179,7 +179,8 @@ def extend(
     _refuse_unavailable(recipe)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        given = frames.to_polars(data) if isinstance(data, pl.LazyFrame) else data
+        # A lazy frame is collected once; None would stand for the recipe's own input.
+        given = frames.to_polars(data) if data is None or isinstance(data, pl.LazyFrame) else data
         table = table_of(given, recipe)
         asked, recipe = recipe, with_orders(recipe, table)
         earlier, digest = _read_earlier(release, recipe)
