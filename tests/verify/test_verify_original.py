@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,32 @@ def test_an_original_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         verify(tmp_path / "out.csv", recipe(), original=tmp_path / "raw.csv")
 
     assert caught.value.code == "data.unreadable"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_a_time_with_a_zone_counts_on_the_day_of_that_zone(tmp_path: Path, ending: str) -> None:
+    """Half past midnight in Tokyo is the day before in UTC, and in the zone of most machines."""
+    evenings = [datetime(2024, 2, 28 + day, 15, 30, tzinfo=UTC) for day in range(2)]
+    when = pa.array(evenings, pa.timestamp("us", tz="Asia/Tokyo"))
+    raw = pa.table({"when": when, "disease": ["flu", "cold"]})
+    if ending == ".parquet":
+        parquet.write_table(raw, tmp_path / "raw.parquet")
+    else:
+        feather.write_feather(raw, str(tmp_path / "raw.arrow"))
+    columns = {"when": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+    asked = Recipe.from_dict({"columns": columns, "privacy": {"k": 2}})
+
+    def found(low: str, high: str) -> list[tuple[str, str]]:
+        cells = f'"[{low}, {high}]"'
+        (tmp_path / "out.csv").write_text(f"when,disease\n{cells},flu\n{cells},cold\n", encoding="utf-8")
+        return problems(verify(tmp_path / "out.csv", asked, original=tmp_path / f"raw{ending}"))
+
+    assert found("2024-02-29", "2024-03-01") == []
+    assert [code for code, _ in found("2024-02-28", "2024-02-29")] == ["verify.original_match"]
+
+
+def test_a_text_with_an_offset_counts_on_the_day_as_written(tmp_path: Path) -> None:
+    raw = "name,age,disease,pay\n" + "".join(f"x,2024-03-0{d}T00:30:00+02:00,flu,10\n" for d in (1, 2))
+    released = "age,disease,pay\n" + '"[2024-03-01, 2024-03-02]",flu,10\n' * 2
+    assert problems(judge(tmp_path, raw, released)) == []
+    assert problems(judge(tmp_path, raw, released.replace("2024-03-02", "2024-03-01"))) != []

@@ -28,7 +28,8 @@ Key = Any  # None, OTHER, a number, a day, a position or a text
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d", re.ASCII)  # 007 is a code, not a number
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+# A time with an offset from UTC counts on the day as it is written.
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 _STORED_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 

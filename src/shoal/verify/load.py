@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.verify.apostrophe import plain
-from shoal.verify.session import Session, UnreadableError, column, exactly
+from shoal.verify.session import Session, UnreadableError, column, exactly, literal
 from shoal.verify.tally import tally_bytes, tally_table
 from shoal.verify.text import fault_of_text, find_dialect, read_text
 
@@ -105,10 +105,26 @@ def load_parquet(session: Session, path: Path, table: str) -> Loaded:
         schema = session.rows("SELECT name, num_children FROM parquet_schema(?)", [pattern])
         names = _top_names(schema)
     source = "read_parquet(?, hive_partitioning = false)"
-    if not names or not _copy_as_text(session, source, [pattern], table, len(names)):
+    if not names or not _copy_as_text(session, source, [pattern], table, len(names), _zones(path)):
         raise UnreadableError("verify.unreadable", "The file is not in Parquet format.")
     types = _types(session, source, [pattern], len(names))
     return Loaded(table, names, _count(session, table), types=types)
+
+
+def _zones(path: Path) -> dict[int, str]:
+    """Return the time zone of each column of a Parquet file that has one; DuckDB forgets it."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        schema = parquet.read_schema(path)
+    except (ArrowException, OSError):
+        return {}
+    return _zones_of(schema)
+
+
+def _zones_of(schema: pa.Schema) -> dict[int, str]:
+    zones = ((at, getattr(field.type, "tz", None)) for at, field in enumerate(schema))
+    return {at: zone for at, zone in zones if zone}
 
 
 def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
@@ -159,20 +175,32 @@ def _copy_arrow(session: Session, given: pa.Table, table: str) -> tuple[str, ...
         session.database.register("given", given.rename_columns([column(i) for i in range(width)]))
     except (duckdb.Error, pa.ArrowException):
         return None
-    copied = _copy_as_text(session, "given", [], table, width)
+    copied = _copy_as_text(session, "given", [], table, width, _zones_of(given.schema))
     types = _types(session, "given", [], width) if copied else None
     session.database.unregister("given")
     return types
 
 
-def _copy_as_text(session: Session, source: str, parameters: Sequence[str], table: str, width: int) -> bool:
+def _copy_as_text(
+    session: Session,
+    source: str,
+    parameters: Sequence[str],
+    table: str,
+    width: int,
+    zones: Mapping[int, str],
+) -> bool:
     """Copy a source into a table of text columns; say whether that went well.
 
-    Missing and empty are made one: a CSV file cannot tell them apart, so whoever reads the
-    release cannot either.
+    Missing and empty are made one: a CSV file cannot tell them apart, so a reader of the release cannot
+    either. A time is written as in the zone of its column, whatever zone this machine is in.
     """
     names = ", ".join(column(i) for i in range(width))
-    cells = ", ".join(f"nullif(CAST({column(i)} AS VARCHAR), '') AS {column(i)}" for i in range(width))
+    values = [
+        f"timezone({literal(zones[i])}, {column(i)})" if i in zones else column(i) for i in range(width)
+    ]
+    cells = ", ".join(
+        f"nullif(CAST({value} AS VARCHAR), '') AS {column(i)}" for i, value in enumerate(values)
+    )
     sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
     return session.succeeds(sql, parameters)
 
