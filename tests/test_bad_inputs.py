@@ -360,7 +360,7 @@ print(json.dumps([*runs, run(size)]))
 
 
 def rows_with_notes(number: int) -> str:
-    return "age,note\n" + "".join(f"{i % 90},note number {i} about nothing\n" for i in range(number))
+    return "age,note\n" + "".join(f"{i % 90},note number {i // 2} about nothing\n" for i in range(number))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")

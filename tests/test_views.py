@@ -59,7 +59,7 @@ def recipe_of(
         "sex": {"role": "quasi", "kind": "categorical"},
         "zip": {"role": "quasi", "kind": "categorical", "hierarchy": ZIPS},
         "ill": {"role": "sensitive"},
-        "note": {"role": "keep"},
+        "note": {"role": "keep", "accept": ["unique"]},
     }
     output = {"views": views, "views_by": by, **(output or {})}
     asked = {"name": method, "seed": seed, "options": options}

@@ -46,13 +46,13 @@ def _numbered(values: pl.Series) -> Codes:
     return codes[number]
 
 
-def _distinct(texts: pl.Series) -> tuple[Codes, Codes]:
-    """Return a place where each different text stands, and the number of each text.
+def _distinct(values: pl.Series) -> tuple[Codes, Codes]:
+    """Return a place where each different value stands, and the number of each value.
 
-    64-bit hashes stand for the texts: two of a million differ with all but certainty, and they are much
-    quicker to compare.
+    64-bit hashes stand for the values: two of a million differ with all but certainty, and they are much
+    quicker to compare than texts.
     """
-    _, first, number = np.unique(texts.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
+    _, first, number = np.unique(values.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
     return first.astype(np.int64), number.astype(np.int64)
 
 
