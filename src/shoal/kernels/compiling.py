@@ -23,7 +23,7 @@ from numba.core.registry import CPUDispatcher
 
 from shoal.kernels.held import held
 from shoal.kernels.keeping import alone, cache_for
-from shoal.kernels.parts import part_options
+from shoal.kernels.parts import entry_options, part_options
 
 _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "_nrt": False, "no_cfunc_wrapper": True}
 _settings: Any = config  # its stubs do not know what Numba reads from the environment
@@ -34,7 +34,7 @@ class _Compiled(CPUDispatcher):
     """The compiled forms of an entry, kept in the cache."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(py_func=function, targetoptions=options)
+        super().__init__(py_func=function, targetoptions=options, **entry_options())
         self._cache = cache_for(function)
 
     def compile(self, sig: Any) -> Any:

@@ -1,7 +1,8 @@
-"""The compiler of parts; see `parts`. It uses Numba where Numba does not promise to stay as it is."""
+"""The compilers of parts and entries; see `parts`. They use Numba where it does not promise to stay as it is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
@@ -11,16 +12,68 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class PartLibrary(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Simplify each function; Numba would set up all passes for those that are only declared, too."""
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def _all_linked(self) -> Iterator[Any]:
+        """Give the libraries that this one calls, and those that parts among them call, each once."""
+        waiting, seen = list(self._linking_libraries), set()
+        while waiting:
+            library = waiting.pop()
+            if library not in seen:
+                seen.add(library)
+                waiting += library._linking_libraries if isinstance(library, PartLibrary) else ()
+                yield library
+
+
+class PartLibrary(_Library):
     """LLVM code that is linked into other libraries and never runs by itself."""
 
-    def _optimize_final_module(self) -> None:
-        """Leave that to the libraries that link this one."""
-
-    def _finalize_final_module(self) -> None:
-        """Make no machine code."""
+    def finalize(self) -> None:
+        """Leave linking, optimising and machine code to the libraries that link this one."""
+        self._raise_if_finalized()
         self._finalize_dynamic_globals()
         self._finalized = True
+        self._with_calls: Any = None
+
+    def own_module(self) -> Any:
+        """Return the code of this part alone."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code of this part and of all it calls, for a library that is no entry."""
+        own = self.own_module()
+        if self._with_calls is None:
+            self._with_calls = own.clone()
+            _link(self._with_calls, self._all_linked())
+        return self._with_calls
+
+
+class EntryLibrary(_Library):
+    """LLVM code with all the parts that it calls, each linked once, then optimised and compiled."""
+
+    def finalize(self) -> None:
+        """Link, optimise, compile."""
+        self._codegen._check_llvm_bugs()
+        self._raise_if_finalized()
+        _link(self._final_module, self._all_linked())
+        # Numba would first inline what it can, to find references that it need not count. There are none.
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+def _link(module: Any, libraries: Iterator[Any]) -> None:
+    for library in libraries:
+        own = library.own_module() if isinstance(library, PartLibrary) else library._get_module_for_linking()
+        module.link_in(own, preserve=True)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -44,15 +97,40 @@ class PartLowering(NativeLowering):
         return True
 
 
-class PartCompiler(Compiler):
-    """Numba's own compiler, with another last step."""
+@register_pass(mutates_CFG=True, analysis_only=False)
+class EntryLowering(NativeLowering):
+    """Lowering as usual, but into a library that links parts."""
+
+    _name = "entry_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower, and make machine code that can be kept."""
+        state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+class _Compiler(Compiler):
+    lowering: type[NativeLowering]
 
     def define_pipelines(self) -> list[Any]:
         """Replace the lowering pass."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
         pipeline.passes = [
-            (PartLowering if step is NativeLowering else step, told) for step, told in pipeline.passes
+            (self.lowering if step is NativeLowering else step, told) for step, told in pipeline.passes
         ]
         pipeline._finalized = False
         pipeline.finalize()
         return [pipeline]
+
+
+class PartCompiler(_Compiler):
+    """Numba's own compiler, but for the last step."""
+
+    lowering = PartLowering
+
+
+class EntryCompiler(_Compiler):
+    """Numba's own compiler, but for the last step."""
+
+    lowering = EntryLowering

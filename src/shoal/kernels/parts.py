@@ -19,12 +19,21 @@ TESTED = ("0.68",)
 
 
 def part_options() -> dict[str, Any]:
-    """Return what makes a part of a dispatcher; nothing where this Numba has not been tested."""
+    """Return what a part is compiled with besides; nothing where this Numba has not been tested."""
     if not is_tested():
         return {}
     from shoal.kernels.part_compiler import PartCompiler
 
     return {"pipeline_class": PartCompiler}
+
+
+def entry_options() -> dict[str, Any]:
+    """Return the same for an entry."""
+    if not is_tested():
+        return {}
+    from shoal.kernels.part_compiler import EntryCompiler
+
+    return {"pipeline_class": EntryCompiler}
 
 
 def is_tested() -> bool:
