@@ -23,7 +23,7 @@ from numba.core.registry import CPUDispatcher
 
 from shoal.kernels.held import held
 from shoal.kernels.keeping import alone, cache_for
-from shoal.kernels.parts import entry_options, part_options
+from shoal.kernels.parts import entry_options, part_options, quick_typing
 
 _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "_nrt": False, "no_cfunc_wrapper": True}
 _settings: Any = config  # its stubs do not know what Numba reads from the environment
@@ -39,7 +39,7 @@ class _Compiled(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Load one form from the cache or compile it, while no other process does the same."""
-        with alone(self.py_func), _no_garbage_collection():
+        with alone(self.py_func), quick_typing(), _no_garbage_collection():
             return super().compile(sig)
 
 

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder, _LowerResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types.functions import BaseFunction
+
+# Passes for what kernels do not contain: closures, `with`, inlined functions, literals, array expressions.
+_UNNEEDED = {
+    typed_passes.AnnotateTypes,
+    typed_passes.DumpParforDiagnostics,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.InlineInlinables,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.WithLifting,
+}
 
 
 class _Library(JITCodeLibrary):
@@ -114,10 +135,12 @@ class _Compiler(Compiler):
     lowering: type[NativeLowering]
 
     def define_pipelines(self) -> list[Any]:
-        """Replace the lowering pass."""
+        """Replace the lowering pass, and leave out what is not needed."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
         pipeline.passes = [
-            (self.lowering if step is NativeLowering else step, told) for step, told in pipeline.passes
+            (self.lowering if step is NativeLowering else step, told)
+            for step, told in pipeline.passes
+            if step not in _UNNEEDED
         ]
         pipeline._finalized = False
         pipeline.finalize()
@@ -134,3 +157,30 @@ class EntryCompiler(_Compiler):
     """Numba's own compiler, but for the last step."""
 
     lowering = EntryLowering
+
+
+_typed: dict[Any, tuple[Any, Any]] = {}
+_typed_by_numba = BaseFunction.get_call_type
+
+
+def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """Return the types with which a function of Numba is called, from memory if they were asked for before."""
+    key = id(self), tuple(args), tuple(kws.items())
+    if key not in _typed:
+        _typed[key] = self, _typed_by_numba(self, context, args, kws)  # what is kept keeps its id
+    return _typed[key][1]
+
+
+@contextmanager
+def quick_typing() -> Iterator[None]:
+    """Let Numba remember how it typed additions, indices and the like: a third of the time goes there.
+
+    It tries dozens of templates for each one, in every function anew. While the lock is held no other thread
+    compiles, so only kernels see the change.
+    """
+    with global_compiler_lock:
+        BaseFunction.get_call_type = _call_type
+        try:
+            yield
+        finally:
+            BaseFunction.get_call_type = _typed_by_numba
