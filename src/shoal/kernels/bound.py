@@ -169,28 +169,31 @@ def kth_cost(scan, sizes, k):
     return scan.key[at - 1] >> INDEX_BITS
 
 
-@entry
-def reachable(tuples, trees, k, bound, ones, scan, found):
-    """Raise the bound of some tuples: the k-th least max(D(i, j), b_i, b_j) over rows j. Writes `found`."""
-    for at in range(ones.shape[0]):
-        one = ones[at]
-        fill_distances(tuples, trees, one, scan)
-        raise_costs(scan.cost, bound[one], bound)
-        gather_least(scan, tuples.size, k)
-        found[at] = kth_cost(scan, tuples.size, k)
+@inner
+def total_drag(scan, sizes, k):
+    """Return the sum of the k least costs, rows counted, of the tuples that the scan has kept."""
+    left, total = np.int64(k), np.int64(0)
+    for near in range(scan.n_kept[0]):
+        rows = min(left, sizes[np.int32(scan.key[near])])
+        total += rows * (scan.key[near] >> INDEX_BITS)
+        left -= rows
+    return total
 
 
 @entry
-def dragged(tuples, trees, k, bound, ones, scan, found):
-    """Sum the k - 1 least drags of each of some tuples on other rows. Writes `found`."""
+def scan_tuples(tuples, trees, k, bound, ones, scan, found, drags):
+    """Raise the bound of some tuples: the k-th least max(D(i, j), b_i, b_j) over rows j. Writes `found`.
+
+    With `drags`, sum the k - 1 least drags of each tuple on other rows instead.
+    """
     for at in range(ones.shape[0]):
         one = ones[at]
         fill_distances(tuples, trees, one, scan)
-        lower_costs(scan.cost, bound[one], bound)
-        gather_least(scan, tuples.size, k)  # the row itself, which drags by 0, and k - 1 others
-        left, total = np.int64(k), np.int64(0)
-        for near in range(scan.n_kept[0]):
-            rows = min(left, tuples.size[np.int32(scan.key[near])])
-            total += rows * (scan.key[near] >> INDEX_BITS)
-            left -= rows
-        found[at] = total
+        if drags:
+            lower_costs(scan.cost, bound[one], bound)
+            gather_least(scan, tuples.size, k)  # the row itself, which drags by 0, and k - 1 others
+            found[at] = total_drag(scan, tuples.size, k)
+        else:
+            raise_costs(scan.cost, bound[one], bound)
+            gather_least(scan, tuples.size, k)
+            found[at] = kth_cost(scan, tuples.size, k)

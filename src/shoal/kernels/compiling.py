@@ -22,12 +22,12 @@ from numba import config, njit
 from numba.core.registry import CPUDispatcher
 
 from shoal.kernels.held import held
-from shoal.kernels.keeping import alone, cache_for
+from shoal.kernels.keeping import alone, cache_for, full_name
 from shoal.kernels.parts import entry_options, part_options, quick_typing
 
 _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None, "_nrt": False, "no_cfunc_wrapper": True}
 _settings: Any = config  # its stubs do not know what Numba reads from the environment
-ENTRIES: dict[str, Entry] = {}  # by module and name, those of the modules loaded so far
+_listeners: list[Callable[[str], None]] = []
 
 
 class _Compiled(CPUDispatcher):
@@ -40,7 +40,10 @@ class _Compiled(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """Load one form from the cache or compile it, while no other process does the same."""
         with alone(self.py_func), quick_typing(), _no_garbage_collection():
-            return super().compile(sig)
+            found = super().compile(sig)
+        for tell in _listeners:
+            tell(full_name(self.py_func))
+        return found
 
 
 class _Part(CPUDispatcher):
@@ -57,12 +60,10 @@ class _Part(CPUDispatcher):
 class Entry:
     """A kernel that Python calls."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
-        self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.py_func = function
-        self.compiled = _Compiled(function, {**_OPTIONS, **options})
-        ENTRIES[self.name] = self
+        self.compiled = _Compiled(function, _OPTIONS)
 
     def __call__(self, *args: Any) -> Any:
         """Run the kernel; tuples are held for the time of the call."""
@@ -85,6 +86,16 @@ def inner(function: Callable[..., Any]) -> Any:
 def parallel(function: Callable[..., Any]) -> Any:
     """Make a function that entries call and that runs on all threads of Numba."""
     return function if _settings.DISABLE_JIT else njit(parallel=True, nogil=True)(function)
+
+
+@contextmanager
+def telling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Call `tell` with the name of each entry of which a form has been loaded or compiled."""
+    _listeners.append(tell)
+    try:
+        yield
+    finally:
+        _listeners.remove(tell)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ process that has died. A folder that cannot be written to only costs time: a war
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,8 +20,6 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache,
 
 from shoal.errors import CacheWarning
 from shoal.kernels import cache_folder
-
-_DAMAGED = (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, IndexError, ValueError)
 
 
 class _Locator(_CacheLocator):
@@ -58,7 +55,7 @@ class _KernelCache(FunctionCache):
         """Load a compiled form; None if there is none, or if its file is damaged."""
         try:
             return super().load_overload(sig, target_context)
-        except _DAMAGED:
+        except Exception:  # what a damaged file does to pickle is anybody's guess
             with suppress(OSError):
                 self.flush()
             return None
@@ -93,9 +90,8 @@ def _warn(reason: str) -> None:
 @contextmanager
 def alone(function: Callable[..., Any]) -> Iterator[None]:
     """Let no other process compile this kernel meanwhile; where there is nothing to lock, go on without."""
-    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}.lock"
     try:
-        file = (cache_folder() / name).open("a+b")
+        file = (cache_folder() / f"{full_name(function)}.lock").open("a+b")
     except OSError:
         yield
         return
@@ -126,6 +122,6 @@ else:
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def is_kept(name: str) -> bool:
-    """Tell whether some compiled form of an entry, named by module and function, is in the cache."""
-    return any(Path(cache_folder()).glob(f"{name}-*.nbi"))
+def full_name(function: Callable[..., Any]) -> str:
+    """Return the name of a kernel with that of its module."""
+    return f"{function.__module__.rpartition('.')[2]}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""The compilers of parts and entries; see `parts`. They use Numba where it does not promise to stay as it is."""
+"""The compilers of parts and entries; see `parts`. They use what Numba does not promise to keep."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ _typed_by_numba = BaseFunction.get_call_type
 
 
 def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """Return the types with which a function of Numba is called, from memory if they were asked for before."""
+    """Return the types with which a function of Numba is called, from memory where it was asked before."""
     key = id(self), tuple(args), tuple(kws.items())
     if key not in _typed:
         _typed[key] = self, _typed_by_numba(self, context, args, kws)  # what is kept keeps its id
@@ -179,8 +179,8 @@ def quick_typing() -> Iterator[None]:
     compiles, so only kernels see the change.
     """
     with global_compiler_lock:
-        BaseFunction.get_call_type = _call_type
+        BaseFunction.get_call_type = _call_type  # type: ignore[method-assign]
         try:
             yield
         finally:
-            BaseFunction.get_call_type = _typed_by_numba
+            BaseFunction.get_call_type = _typed_by_numba  # type: ignore[method-assign]
