@@ -36,9 +36,7 @@ def weighed(outer, at):
 
 
 def test_a_part_called_from_python_says_what_it_is():
-    with pytest.raises(
-        TypeError, match="box_cost is a part of other kernels and cannot be called from Python"
-    ):
+    with pytest.raises(TypeError, match="box_cost is a part of other kernels"):
         box_cost(None, None, None, 0)
 
 
@@ -48,7 +46,7 @@ def test_a_kernel_reads_a_tuple_by_the_names_of_its_fields():
 
 
 def test_a_tuple_with_an_array_that_is_not_contiguous_is_refused():
-    with pytest.raises(ValueError, match="Pair.numbers is not C-contiguous"):
+    with pytest.raises(ValueError, match=r"Pair\.numbers is not C-contiguous"):
         held(Pair(np.arange(6).reshape(3, 2).T, 1))
 
 
