@@ -7,6 +7,7 @@ process that has died. A folder that cannot be written to only costs time: a war
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import sys
 import warnings
@@ -23,7 +24,7 @@ from shoal.kernels import cache_folder
 
 
 class _Locator(_CacheLocator):
-    """The folder of this state of all sources of kernels. A function from elsewhere has its own file too."""
+    """The folder of this state of all kernels. The stamp is for functions from elsewhere, as in tests."""
 
     def __init__(self, line: int, file: str) -> None:
         self._line, self._py_file = line, file
@@ -109,8 +110,9 @@ if sys.platform == "win32":
             try:
                 file.seek(0)
                 msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            except OSError:
-                continue
+            except OSError as error:
+                if error.errno == errno.EDEADLK:  # the ten seconds are over
+                    continue
             return
 
 else:
