@@ -48,10 +48,10 @@ class Searched:
 
     @cached_property
     def block(self):
-        return kernel.empty_block(self.rows.cell, self.rows.n, self.room)
-
-    def __post_init__(self):
-        self.do(SET, labels=labels_of(self.classes, self.rows.n), c=len(self.classes))
+        block = kernel.empty_block(self.rows.cell, self.rows.n, self.room)
+        labels = labels_of(self.classes, self.rows.n)
+        search(SET, self.rows.cell, block, self.rooms, self.state, labels=labels, c=len(self.classes))
+        return block
 
     @property
     def room(self):
