@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "recipe": {"errors", "options", "goals"},
     "hierarchy": {"errors"},
     "cache": set(),
-    "kernels": {"cache"},
+    "kernels": {"cache", "errors"},
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
     "dangers": BASE | {"table"} | WORK,
@@ -48,13 +48,15 @@ MAY_IMPORT = {
     | WORK,
     "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
     "extend": BASE | {"table", "dangers", "verify", "release", "anonymize"} | WORK,
+    "warm": BASE | {"table", "anonymize"} | WORK,
     "verify": {"errors", "recipe", "goals"},
-    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize", "compare"} | WORK,
+    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize", "compare", "warm"} | WORK,
     "__init__": {"errors", "recipe", "release", "verify", "anonymize", "compare", "extend", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {
     "numba": {"kernels"},
+    "llvmlite": {"kernels"},
     "duckdb": {"verify"},
     "typer": {"cli"},
     "rich": {"cli"},

@@ -163,6 +163,10 @@ class PromiseError(ShoalError):
     exit_status = 1
 
 
+class CacheWarning(UserWarning):
+    """Compiled kernels cannot be kept, so every run takes longer."""
+
+
 class PrivacyWarning(UserWarning):
     """Something legal that a careful publisher should look at."""
 

@@ -11,11 +11,29 @@ from hypothesis import strategies as st
 from shoal.kernels import block as kernel
 from shoal.kernels import block_search, cuts, passes, steps
 from shoal.recipe import Recipe
+from tests.kernels.calling import (
+    ALL_GOOD,
+    CHANGE,
+    CREATE,
+    DISSOLVE,
+    END,
+    HAS_CHANGED,
+    LOSS,
+    MOVE,
+    RECREATE,
+    REFRESH,
+    SET,
+    SETTLE,
+    SHED,
+    TAKE_BACK,
+    is_empty,
+    search,
+)
 from tests.kernels.test_space import Rows, good_classes, labels_of, plain_rows, rows_with_goals
 from tests.reference.kmember import NumericColumn
 from tests.strategies import Case
 
-SHED, CREATE, RECREATE, DISSOLVE = KINDS = ["shed", "create", "recreate", "dissolve"]
+KINDS = [SHED, CREATE, RECREATE, DISSOLVE]
 STEPS = 12
 
 
@@ -32,7 +50,7 @@ class Searched:
     def block(self):
         block = kernel.empty_block(self.rows.cell, self.rows.n, self.room)
         labels = labels_of(self.classes, self.rows.n)
-        kernel.set_block(self.rows.cell, block, labels, len(self.classes))
+        search(SET, self.rows.cell, block, self.rooms, self.state, labels=labels, c=len(self.classes))
         return block
 
     @property
@@ -40,40 +58,31 @@ class Searched:
         return len(self.classes) + self.spare
 
     @cached_property
-    def near(self):
-        return passes.pass_work(self.rows.n, self.room, self.rows.d)
-
-    @cached_property
     def state(self):
         return np.array([self.seed], np.uint64)
 
     @cached_property
-    def work(self):
-        return steps.step_work(self.rows.cell, self.rows.n)
+    def rooms(self):
+        """Room for everything that a search does."""
+        cell, n = self.rows.cell, self.rows.n
+        return block_search.Rooms(
+            passes.pass_work(n, self.room, self.rows.d), steps.step_work(cell, n), cuts.cut_work(cell, n),
+            cuts.no_cuts(), cuts.no_cuts(),
+        )  # fmt: skip
 
-    @cached_property
-    def cutting(self):
-        """Room for cuts, as the steps take it."""
-        return cuts.no_cuts(), cuts.no_cuts(), cuts.cut_work(self.rows.cell, self.rows.n)
+    def do(self, what, **given):
+        """Do one of the things that `tests.kernels.calling` names."""
+        return search(what, self.rows.cell, self.block, self.rooms, self.state, **given)
 
     def step(self, kind):
         """Make one step; tell whether it came to an end."""
-        cell, block, state = self.rows.cell, self.block, self.state
-        kernel.begin_step(block)
-        c = block_search.costlier(block, state)
-        if kind == SHED:
-            return steps.shed(cell, block, c, state, self.near, self.work)
-        if kind == CREATE:
-            return steps.create(cell, block, state, self.work)
-        if kind == RECREATE:
-            return steps.recreate(cell, block, c, state, *self.cutting, self.work)
-        return steps.dissolve(cell, block, c, self.near, self.work)
+        return bool(self.do(kind))
 
     def settle(self, temperature=0.0):
-        block_search.settle(self.rows.cell, self.block, temperature, self.near)
+        self.do(SETTLE, temperature=temperature)
 
     def take_back(self):
-        kernel.take_back(self.rows.cell, self.block)
+        self.do(TAKE_BACK)
 
     def lists(self):
         """The rows of each class, as the list of the block has them."""
@@ -116,8 +125,8 @@ def audit(searched):
         if block.fresh[c] and len(rows) > 1:
             others = [[other for other in rows if other != row] for row in rows]
             assert [block.without[row] for row in rows] == [searched.rows.cost(rest) for rest in others]
-    assert kernel.total_loss(block) == searched.loss()
-    assert not any(array.any() for array in searched.rows.cell.tally), "the tally is not empty again"
+    assert searched.do(LOSS) == searched.loss()
+    assert is_empty(searched.rows.cell.tally), "the tally is not empty again"
 
 
 def audit_extremes(searched, c, rows):
@@ -166,16 +175,16 @@ def check_steps(searched, kinds, accepts):
         stands = searched.step(kind)
         if stands:
             audit(searched)
-            assert block_search.has_changed(searched.block) == (whole(searched.sets()) != whole(before))
-            assert searched.are_good(), f"a {kind} came to an end with a class that is not good"
-            assert kernel.change(searched.block) == searched.loss() - loss
+            assert bool(searched.do(HAS_CHANGED)) == (whole(searched.sets()) != whole(before))
+            assert searched.are_good(), f"step {kind} came to an end with a class that is not good"
+            assert searched.do(CHANGE) == searched.loss() - loss
             searched.settle()
             audit(searched)
-            assert kernel.change(searched.block) == searched.loss() - loss
-            stands = accept and block_search.all_good(searched.rows.cell, searched.block)
+            assert searched.do(CHANGE) == searched.loss() - loss
+            stands = accept and bool(searched.do(ALL_GOOD))
             assert not accept or stands == searched.are_good()
         if stands:
-            kernel.end_step(searched.block)
+            searched.do(END)
         else:
             searched.take_back()
             assert searched.sets() == before, "a step was not taken back"
@@ -203,13 +212,12 @@ def test_everything_is_right_after_every_step_under_goals(searched, kinds, accep
 @given(searches(plain_rows(max_rows=30, max_k=4)), st.data())
 def test_everything_is_right_after_any_moves(searched, data):
     """Rows taken out and put elsewhere one by one, down to empty classes and up again."""
-    cell, block = searched.rows.cell, searched.block
     for _ in range(20):
         row = data.draw(st.integers(0, searched.rows.n - 1))
         c = data.draw(st.integers(0, searched.room - 1))
-        kernel.refresh(cell, block, block.home[row])
-        kernel.move(cell, block, row, c)
-        kernel.refresh(cell, block, c)
+        searched.do(REFRESH, c=int(searched.block.home[row]))
+        searched.do(MOVE, row=row, c=c)
+        searched.do(REFRESH, c=c)
         audit(searched)
 
 
@@ -266,7 +274,7 @@ def test_a_pool_that_is_parted_as_before_has_not_changed():
         searched = numbers([0, 0, 5, 5, 10, 10], 2, [2, 2, 2], seed)
         before = searched.sets()
         assert searched.step(RECREATE)
-        assert not block_search.has_changed(searched.block)
+        assert not bool(searched.do(HAS_CHANGED))
         was_named_anew |= searched.sets() != before
     assert was_named_anew
 
@@ -277,8 +285,8 @@ def test_a_class_that_lost_all_rows_to_others_begins_anew():
     for seed in range(20):
         searched = numbers([5, 5, 5, 5, 9, 9, 9], 2, [2, 2, 3], seed, spare=0)
         if searched.step(RECREATE) and [] in searched.lists():
-            kernel.end_step(searched.block)
-            kernel.move(searched.rows.cell, searched.block, 6, searched.lists().index([]))
+            searched.do(END)
+            searched.do(MOVE, row=6, c=searched.lists().index([]))
             audit(searched)
             was_empty = True
     assert was_empty

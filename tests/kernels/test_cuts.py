@@ -1,5 +1,7 @@
 """Cuts from above, greedy and with rollouts, against their slow twin."""
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,35 +10,47 @@ from hypothesis import strategies as st
 
 from shoal.kernels import cuts as kernel
 from shoal.recipe import Recipe
+from tests.kernels.calling import GREEDY, ROLLOUTS, part_rows
 from tests.kernels.test_space import Rows, plain_rows, rows_with_goals
 from tests.reference import local_search as twin
 from tests.reference.kmember import NumericColumn
 from tests.strategies import Case
 
 EXAMPLES = 80
-FAR = 1 << 62
 NO_NOISE = 0.0
+NOTHING = np.zeros(0, np.int64)
 
 
-def room_for(rows):
-    """The rows in a list, where parts end, and room to work in."""
-    ends = np.zeros(rows.n // rows.k + 2, np.int64)
-    return np.arange(rows.n), ends, kernel.no_cuts(), kernel.cut_work(rows.cell, rows.n)
+class Grown(NamedTuple):
+    """Room for classes that grow."""
+
+    low: np.ndarray
+    high: np.ndarray
+    size: np.ndarray
+
+
+def parted(way, rows, order, labels=NOTHING, *, ends=NOTHING, first=0, tried=0, noise=NO_NOISE, seed=0):
+    """Part all rows; return the number of parts and the loss. Writes `order`, and `ends` or `labels`."""
+    work = kernel.cut_work(rows.cell, rows.n)
+    work.stack[0] = 0, rows.n
+    n_values = 0 if rows.kept is None else int(rows.cell.goals.begin[-1])
+    box = np.zeros((rows.n // rows.k + 2, rows.d), np.int32)
+    grown = Grown(box, box.copy(), np.zeros(len(box), np.int64))
+    return part_rows(
+        way, rows.cell, order, first, tried, noise, np.array([seed], np.uint64), ends, kernel.no_cuts(),
+        kernel.no_cuts(), work, labels, grown, np.zeros(n_values, np.bool_),
+    )  # fmt: skip
 
 
 def greedy(rows, noise=NO_NOISE, seed=0):
-    order, ends, cuts, work = room_for(rows)
-    state = np.array([seed], np.uint64)
-    work.stack[0] = 0, rows.n
-    loss = kernel.cut_greedily(rows.cell, order, 1, noise, state, FAR, ends, cuts, work.stack, work)
+    order, ends = np.arange(rows.n), np.zeros(rows.n // rows.k + 2, np.int64)
+    _, loss = parted(GREEDY, rows, order, ends=ends, noise=noise, seed=seed)
     return parts_by_end(order, ends), loss
 
 
 def with_rollouts(rows, tried):
-    order, ends, cuts, work = room_for(rows)
-    loss = kernel.cut_with_rollouts(
-        rows.cell, order, 0, rows.n, tried, 3 * rows.k, ends, cuts, kernel.no_cuts(), work
-    )  # fmt: skip
+    order, ends = np.arange(rows.n), np.zeros(rows.n // rows.k + 2, np.int64)
+    _, loss = parted(ROLLOUTS, rows, order, ends=ends, tried=tried)
     return parts_by_end(order, ends), loss
 
 

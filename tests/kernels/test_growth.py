@@ -4,26 +4,22 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels import growth as kernel
+from tests.kernels.calling import GROW, is_empty
+from tests.kernels.test_cuts import parted
 from tests.kernels.test_space import labels_of, plain_rows, rows_with_goals
 from tests.reference import local_search as twin
 
 
 def check(rows, order, first):
     assume(rows.is_exact)
-    most = rows.n // rows.k + 2
     labels = np.full(rows.n, -1, np.int64)
-    low, high = np.zeros((most, rows.d), np.int32), np.zeros((most, rows.d), np.int32)
-    n_classes, loss = kernel.grow_classes(
-        rows.cell, np.array(order), 0, rows.n, first, labels, low, high, np.zeros(most, np.int64),
-        np.zeros(rows.cell.goals.begin[-1], np.bool_),
-    )  # fmt: skip
+    n_classes, loss = parted(GROW, rows, np.array(order), labels, first=first)
     expected = twin.grown(rows.table, order, rows.k, first, rows.keeping)
     assert n_classes == len(expected)
     if expected:
         assert labels.tolist() == labels_of(expected, rows.n).tolist()
         assert loss == rows.loss(expected)
-    assert not any(array.any() for array in rows.cell.tally), "the tally is not empty again"
+    assert is_empty(rows.cell.tally), "the tally is not empty again"
 
 
 @settings(max_examples=100)

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from shoal.kernels import passes as kernel
 from shoal.recipe import Recipe
+from tests.kernels.calling import PASS
 from tests.kernels.test_block import Searched, audit, searches
 from tests.kernels.test_space import Rows, plain_rows, rows_with_goals
 from tests.reference import local_search as twin
@@ -19,7 +19,7 @@ def check_pass(searched):
     classes = searched.lists()
     for _ in range(2):  # the second one begins with lists that are not in order
         classes = twin.one_pass(rows.table, classes, rows.k, rows.keeping)
-        saved = kernel.pass_over_all(rows.cell, searched.block, searched.near)
+        saved = searched.do(PASS)
         assert searched.lists() == classes
         audit(searched)
         assert saved == before - searched.loss()

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from shoal.errors import PrivacyWarning, ShoalError, printable
+from shoal.errors import CacheWarning, PrivacyWarning, ShoalError, printable
 from shoal.stages import Progress as Stages
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all else on stderr.")]
@@ -55,7 +55,7 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
 
 def _show_warning(quiet: bool) -> Callable[..., None]:
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, PrivacyWarning) and not quiet:
+        if issubclass(category, (PrivacyWarning, CacheWarning)) and not quiet:
             say(f"warning: {message}", sys.stderr)
 
     return show

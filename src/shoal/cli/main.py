@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, verify
+from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, verify, warm
 
 app = typer.Typer(
     name="shoal",
@@ -24,6 +24,7 @@ app.command("measure")(measure.measure)
 app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("methods")(methods.methods)
+app.command("warm")(warm.warm)
 
 
 def _print_version(wanted: bool) -> None:

@@ -92,7 +92,7 @@ class CB(Clusterer[CBOptions]):
         if self.options.l is not None:
             return self.options.l, _sensitive(encoded)
         goals, _ = self.goals_and_tally()
-        of_goals = np.flatnonzero(goals.kind == FREQUENCY)
+        of_goals = np.flatnonzero([] if goals is None else goals.kind == FREQUENCY)
         if len(of_goals) == 0 or encoded.person is not None:
             return None, np.full(encoded.n_rows, -1, np.int32)
         return int(goals.bound[of_goals[0]]), goals.code[of_goals[0]]

@@ -87,11 +87,10 @@ class Clusterer(ABC, Generic[OptionsT]):
         return encoded.in_input_order(self.fit(encoded).labels)
 
     def goals_and_tally(self) -> tuple[Any, Any]:
-        """Return what the kernels need to keep the goals: these, and an empty tally."""
-        from shoal.kernels import goals as kernel
+        """Return what the kernels need to keep the goals: these and an empty tally, or None and None."""
+        from shoal.kernels.goals import empty_tally
 
-        goals = kernel.no_goals(self.k) if self._goals is None else self._goals
-        return goals, kernel.empty_tally(goals)
+        return (None, None) if self._goals is None else (self._goals, empty_tally(self._goals))
 
     def random(self) -> np.random.Generator:
         """Return the source of the method's random choices, at its start."""

@@ -128,12 +128,12 @@ class _Rounds:
         fixed = self.fixed
         members = np.argsort(labels, kind="stable")
         begins = np.searchsorted(labels[members], np.arange(self.centres.mean.shape[1] + 1))
+        count = np.zeros(len(fixed.trees.leaf_node), np.int64)
+        totals = np.zeros(len(self.weights), np.int64)
         kernel.move_centres(
-            fixed.position, fixed.leaf, self.sizes, members, begins, self.centres, fixed.trees, fixed.span
-        )
-        totals = kernel.column_totals(
-            fixed.position, fixed.leaf, self.sizes, labels, self.centres, fixed.trees, fixed.span
-        )
+            fixed.position, fixed.leaf, self.sizes, labels, members, begins, self.centres, fixed.trees,
+            fixed.span, count, totals,
+        )  # fmt: skip
         if totals.any():
             self.weights = _feature_weights(totals.tolist())
 

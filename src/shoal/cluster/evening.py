@@ -14,15 +14,18 @@ LongArray = npt.NDArray[np.int64]
 
 
 def wants_of(goals: Any, labels: IntArray, n_classes: int, *, prefers: bool) -> Any:
-    """Return what each class wants. With a subject column, or too many values, no class is preferred."""
+    """Return what each class wants; None, so that none is preferred, with people or with too many values."""
     from shoal.kernels.filling import empty_wants, fill_wants
+    from shoal.kernels.goals import empty_tally
 
+    if goals is None or not prefers:
+        return None
     n_values, n_goals = len(goals.whole), len(goals.kind)
     one_row_each = len(goals.person) == int(goals.person.max(initial=-1)) + 1
-    active = prefers and goals.active and one_row_each and n_classes * n_values <= _MOST_WANTS
-    wants = empty_wants(n_classes, n_values, n_goals, active=active)
-    if active:
-        fill_wants(goals, wants, labels)
+    if not one_row_each or n_classes * n_values > _MOST_WANTS:
+        return None
+    wants = empty_wants(n_classes, n_values, n_goals, empty_tally(goals).room)
+    fill_wants(goals, wants, labels)
     return wants
 
 

@@ -110,12 +110,12 @@ class _Search:
     def __init__(self, encoded: Encoded, k: int, may_suppress: int, goals_and_tally: tuple[Any, Any]) -> None:
         self.goals, self.tally = goals_and_tally
         # A union of groups that share people may fail a goal that both meet; then nothing can be pruned.
-        self.is_monotone = encoded.person is None or len(self.goals.kind) == 0
+        self.is_monotone = encoded.person is None or self.goals is None or len(self.goals.kind) == 0
         unit = fixed_columns(encoded, np.arange(0)).unit
         trees = [column for column in encoded.columns if isinstance(column, TreeColumn)]
         self.columns = [_column(column, round(column.weight * unit)) for column in trees]
         # Rows left out are not monotone under goals: a group that fails may spoil one that it joins.
-        may_suppress = 0 if self.goals.active else may_suppress
+        may_suppress = may_suppress if self.goals is None else 0
         self.k, self.may_suppress, self.n_rows = k, min(may_suppress, encoded.n_rows - 1), encoded.n_rows
         self.tuple_of_row = encoded.tuple_of_row
         heads = np.flatnonzero(np.diff(self.tuple_of_row, prepend=-1))
@@ -242,13 +242,15 @@ class _Counting:
 
         begin = np.array([begins[level] for begins, level in zip(self.begin, vector, strict=True)])
         radix = [radix[level] for radix, level in zip(self.radix, vector, strict=True)]
-        if prod(radix) < _MAX_KEY:
-            kernel.group_keys(self.leaf, self.code, begin, np.array(radix), self.keys)
-        else:
+        leaf = self.leaf
+        if prod(radix) >= _MAX_KEY:
             self.keys[:] = _groups(self.columns, vector, self.leaf)
-        small = kernel.rows_in_small_groups(self.keys, self.sizes, self.search.k, *self.table)
+            leaf = leaf[:0]
+        small = kernel.rows_in_small_groups(
+            leaf, self.code, begin, np.array(radix), self.keys, self.sizes, self.search.k, *self.table
+        )
         return bool(small <= self.search.may_suppress) and (
-            not self.search.goals.active or self._meets_goals(vector)
+            self.search.goals is None or self._meets_goals(vector)
         )
 
     def _meets_goals(self, vector: tuple[int, ...]) -> bool:

@@ -86,16 +86,17 @@ class KACA(Clusterer[KACAOptions]):
             np.zeros(n_tree, np.int32),
         )  # fmt: skip
         goals, tally = self.goals_and_tally()
-        kernel.start(fixed.leaf, encoded.tuple_of_row, fixed.trees, classes, self.k, goals, tally)
         outlier = -1 if self.options.outlier is None else round(self.options.outlier * fixed.unit)
-        cursor = np.array([0, n_classes, min(self.may_suppress, n - self.k)], np.int64)
+        cursor = np.array([0, 0, min(self.may_suppress, n - self.k)], np.int64)
         settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
         order = draw(n, self.seed)
+        args = (fixed.leaf, encoded.tuple_of_row, order, fixed.trees, classes, goals, tally)
+        kernel.merge_small(*args, cursor, settings, work)  # makes the classes
         done = 0.0
         while not classes.good[: cursor[1]].all() and cursor[1] > 1:
             cursor[0] = 0  # a class that was good may have given a stub away that it needed
             while cursor[0] < n:
-                kernel.merge_small(order, fixed.trees, classes, goals, tally, cursor, settings, work)
+                kernel.merge_small(*args, cursor, settings, work)
                 done = max(done, int(cursor[0]) / n)
                 if progress is not None:
                     progress(done)

@@ -113,26 +113,28 @@ class _Growth:
         self.encoded, self.k, self.n = encoded, k, n
         self.labels = np.full(n, -1, np.int32)
         self.goals, tally = goals_and_tally
-        taken = np.zeros(n if self.goals.active else 0, np.int64)
-        self.work = kernel.Work(tally, np.zeros(len(tally.counts), np.bool_), taken, np.zeros(1, np.int64))
+        n_values = 0 if tally is None else len(tally.counts)
+        taken = np.zeros(0 if self.goals is None else n, np.int64)
+        self.work = kernel.Work(tally, np.zeros(n_values, np.bool_), taken, np.zeros(1, np.int64))
         self.rows, begins = _units(encoded, _kinds(encoded, label, self.goals))
         heads = self.rows[begins]
         fixed = fixed_columns(encoded, heads)
         self.fixed = fixed
-        opener = self._put_first(start, begins) if options.opens == "start" else -1
-        self.cursor = np.array([0, n, len(begins), opener, 0], np.int64)
+        place = int(np.flatnonzero(self.rows == start)[0])
+        first = int(np.searchsorted(begins, place, side="right")) - 1
+        opens = options.opens == "start"
+        if opens:
+            self._put_first(place, int(begins[first]))
+        self.cursor = np.array([0, n, first, first if opens else -1, 0], np.int64)
         penalty = 0 if label is None else round(options.class_penalty * fixed.unit)
         n_labels = 1 if label is None else int(label.max()) + 1
-        self.settings = np.array([k, 1, int(options.anchor == "first"), penalty, n_labels], np.int64)
-        self._allocate(fixed, begins, encoded.tuple_of_row[heads], label, heads, start)
+        self.settings = np.array([k, 1, int(options.anchor == "first"), penalty], np.int64)
+        self.counts = np.zeros(n_labels, np.int64)
+        self._allocate(fixed, begins, encoded.tuple_of_row[heads], label, heads)
 
-    def _put_first(self, start: int, begins: npt.NDArray[np.int64]) -> int:
-        """Move the row that opens the first class to the front of its unit; return the unit."""
-        at = int(np.flatnonzero(self.rows == start)[0])
-        unit = int(np.searchsorted(begins, at, side="right")) - 1
-        first = int(begins[unit])
-        self.rows[first : at + 1] = np.roll(self.rows[first : at + 1], 1)
-        return unit
+    def _put_first(self, place: int, begin: int) -> None:
+        """Move the row that opens the first class to the front of its unit."""
+        self.rows[begin : place + 1] = np.roll(self.rows[begin : place + 1], 1)
 
     def _allocate(
         self,
@@ -141,7 +143,6 @@ class _Growth:
         tuple_ids: npt.NDArray[np.int32],
         label: npt.NDArray[np.int32] | None,
         heads: npt.NDArray[np.int64],
-        start: int,
     ) -> None:
         from shoal.kernels import kmember as kernel
         from shoal.kernels.classes import empty_classes
@@ -155,18 +156,18 @@ class _Growth:
         self.scan = empty_scan(m, _BLOCK, _PARALLEL_FROM)
         n_classes, n_range, n_tree = self.n // self.k, len(fixed.span), len(fixed.leaf)
         self.classes = empty_classes(n_classes, n_range, n_tree)
-        point = fixed_columns(self.encoded, np.array([start]))
-        kernel.start_box(self.box, self.trees, point.position[:, 0], point.leaf[:, 0])
+        self.changed = np.zeros(n_range + n_tree, np.bool_)
 
     def run(self, progress: Tick | None) -> None:
         """Grow classes until fewer than k rows are free."""
         from shoal.kernels import kmember as kernel
 
         while self.cursor[1] >= self.k:
-            self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.cursor[2]) * (self.k + 1)))
+            self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.scan.n_units[0]) * (self.k + 1)))
             kernel.grow(
                 self.units, self.trees, self.box, self.old, self.scan, self.fixed.span, self.rows,
-                self.labels, self.classes, self.goals, self.work, self.cursor, self.settings,
+                self.labels, self.classes, self.goals, self.work, self.cursor, self.settings, self.counts,
+                self.changed,
             )  # fmt: skip
             if progress is not None:
                 # Each class is cheaper than the one before: the work left goes with the square.
@@ -190,7 +191,7 @@ class _Growth:
 def _kinds(encoded: Encoded, label: npt.NDArray[np.int32] | None, goals: Any) -> npt.NDArray[np.int64]:
     """Number the rows that a class can tell apart although their quasi values are equal."""
     told_apart = [] if label is None else [label]
-    if goals.active:
+    if goals is not None:
         told_apart += [*goals.code, *([] if encoded.person is None else [goals.person])]
     kinds = np.zeros(encoded.n_rows, np.int64)
     for codes in told_apart:

@@ -65,6 +65,8 @@ class Mondrian(Clusterer[MondrianOptions]):
         work = kernel.Work(
             np.zeros(n, np.int32), np.zeros(parts, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int32),
             np.zeros(most_nodes, np.int32), np.zeros(most_nodes, np.int64),
+            np.zeros(len(encoded.columns), np.int64), np.zeros(len(encoded.columns), np.int64),
+            np.zeros(parts, np.int64), np.zeros(parts, np.int64),
         )  # fmt: skip
         stack = np.zeros((parts, 2), np.int64)
         stack[0] = 0, n

@@ -130,7 +130,7 @@ class _Passes:
         sizes = np.bincount(self.labels, minlength=len(self.kept))
         homes = self.labels[order]
         is_given_up = np.arange(self.n) - begins[homes] < (sizes - k)[homes]
-        if self.goals.active:
+        if self.goals is not None:
             is_given_up = evening.given_up(self.goals, self.tally, order, self.labels, len(self.kept), k)
         given_up, home = order[is_given_up], homes[is_given_up]
         self.labels[given_up] = -1
@@ -147,7 +147,7 @@ class _Passes:
         classes = empty_classes(len(self.kept) + 1, len(fixed.span), len(fixed.leaf))
         box_rows(self.labels, fixed.position, fixed.leaf, classes, fixed.trees, fixed.span)
         whole = sum(round(column.weight * fixed.unit) for column in self.encoded.columns)
-        for number in np.flatnonzero(centroids.size < k):
+        for number in np.flatnonzero(centroids.size < k).tolist():
             size = int(centroids.size[number])
             if size > may_suppress:
                 continue
@@ -170,21 +170,19 @@ class _Passes:
         return numbers[self.labels]
 
     def _centroids(self) -> Any:
-        from shoal.kernels import oka as kernel
-
-        fixed = self.fixed
-        centroids = kernel.empty_centroids(len(self.kept), len(fixed.span), len(fixed.leaf))
-        kernel.gather(self.labels, fixed.position, fixed.leaf, centroids, fixed.trees, fixed.span)
-        return centroids
+        return self._gathered()[0]
 
     def _own_distances(self) -> LongArray:
+        return self._gathered()[1]
+
+    def _gathered(self) -> tuple[Any, LongArray]:
+        """Return the centroids of all classes, and how far each row is from its own."""
         from shoal.kernels import oka as kernel
 
-        fixed = self.fixed
-        found: LongArray = kernel.own_distances(
-            self.labels, fixed.position, fixed.leaf, self._centroids(), fixed.trees, fixed.span
-        )
-        return found
+        fixed, found = self.fixed, np.zeros(self.n, np.int64)
+        centroids = kernel.empty_centroids(len(self.kept), len(fixed.span), len(fixed.leaf))
+        kernel.gather(self.labels, fixed.position, fixed.leaf, centroids, fixed.trees, fixed.span, found)
+        return centroids, found
 
     def _join(self, rows: LongArray, limit: int, *, prefers: bool = True) -> int:
         """Let rows join classes that have fewer than `limit`; return how many could.
@@ -201,10 +199,11 @@ class _Passes:
         cursor = np.array([0, len(is_open)], np.int64)
         settings = np.array([limit, max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))], np.int64)
         wants = evening.wants_of(self.goals, self.labels, len(self.kept), prefers=prefers)
+        goals = None if wants is None else self.goals
         while cursor[0] < len(rows) and cursor[1] > 0:
             kernel.join_nearest(
                 rows, fixed.position, fixed.leaf, centroids, distances, fixed.trees, fixed.span, self.labels,
-                self.goals, wants, cursor, settings,
+                goals, wants, cursor, settings,
             )  # fmt: skip
             if self.progress is not None:
                 self.progress(min(1.0, (self.done + int(cursor[0])) / self.work))

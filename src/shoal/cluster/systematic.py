@@ -79,7 +79,7 @@ class Systematic(Clusterer[SystematicOptions]):
         joining = _Joining(fixed_columns(encoded, np.arange(n)), labels, len(seeds), goals, progress)
         joining.run(np.delete(np.arange(n), seeds), _NO_LIMIT, prefers=False)
         given_up = _last_added(labels, seeds, self.k)
-        if goals.active:
+        if goals is not None:
             given_up = _spared(labels, seeds, self.k, goals, tally)
         labels[given_up] = -1
         placed = joining.run(given_up, self.k)
@@ -142,10 +142,11 @@ class _Joining:
         per_call = max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))
         settings = np.array([limit, per_call], np.int64)
         wants = evening.wants_of(self.goals, self.labels, self.n_classes, prefers=prefers)
+        goals = None if wants is None else self.goals
         while cursor[0] < len(rows) and cursor[1] > 0:
             kernel.join_cheapest(
                 rows, fixed.position, fixed.leaf, classes, offers, fixed.trees, fixed.span, self.labels,
-                self.goals, wants, cursor, settings,
+                goals, wants, cursor, settings,
             )  # fmt: skip
             if self.progress is not None:
                 # Rows may join twice: the first time is most of the work.

@@ -94,13 +94,14 @@ class Threshold(Clusterer[ThresholdOptions]):
         # A cost that never occurs stops every class: none can be wider than all weights together.
         limit = min(ceil(width * fixed.unit), (1 << 30) - 1)
         labels = np.full(n, -1, np.int32)
-        cursor = np.array([0, len(units.head), 0, 0], np.int64)
+        cursor = np.zeros(3, np.int64)
         settings = np.array([limit, _UNITS_PER_CALL], np.int64)
         box, old, scan = empty_box(fixed), empty_box(fixed), empty_scan(len(units.head))
+        changed = np.zeros(len(fixed.span) + len(fixed.leaf), np.bool_)
         while cursor[0] < n:
             kernel.grow_all(
                 units, fixed.trees, box, old, scan, fixed.span, np.arange(n), encoded.tuple_of_row, order,
-                labels, cursor, settings,
+                labels, cursor, settings, changed,
             )  # fmt: skip
             if progress is not None:
                 progress(int(cursor[0]) / n)

@@ -42,4 +42,7 @@ def empty_scan(n_units: int, block: int = BLOCK, parallel_from: int = PARALLEL_F
     """Make room for the costs of all units."""
     from shoal.kernels.kmember import Scan
 
-    return Scan(np.zeros(n_units, np.int32), np.zeros(-(-n_units // block), np.int32), block, parallel_from)
+    n_blocks = -(-n_units // block)
+    cost, best, n = np.zeros(n_units, np.int32), np.zeros(n_blocks, np.int32), np.array([n_units])
+    # Without threads nothing is compiled for them.
+    return Scan(cost, best, n, block, parallel_from if n_blocks >= parallel_from else None)

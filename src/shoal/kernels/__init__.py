@@ -1,6 +1,7 @@
 """Numba kernels: arrays in, arrays out.
 
-Importing this package imports Numba, so it is imported late, by the code that runs a kernel.
+Importing this package imports Numba, so it is imported late, by the code that runs a kernel. Each module is
+loaded when something of it is used: `from shoal.kernels import goals`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import hashlib
 import platform
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
@@ -49,83 +49,3 @@ def is_compiled() -> bool:
 # A compiled function that calls a parallel one crashes when it comes from the cache and nothing has
 # started Numba's threads yet (numba issue 8578). Asking for their number starts them.
 numba.get_num_threads()
-
-# Numba reads its cache folder when a function is decorated. It is set for our own kernels only,
-# and put back afterwards, so that other Numba code in the process is left alone.
-_config: Any = numba.config
-_before = _config.CACHE_DIR
-_config.CACHE_DIR = str(cache_folder())
-try:
-    from shoal.kernels import (
-        block,
-        block_search,
-        bound,
-        cb,
-        classes,
-        cmeans,
-        composition,
-        cuts,
-        diameter,
-        draws,
-        filling,
-        goals,
-        groups,
-        growth,
-        hashing,
-        kaca,
-        kmember,
-        mondrian,
-        oka,
-        partition,
-        passes,
-        quoting,
-        repair,
-        smallest_box,
-        space,
-        start,
-        steps,
-        systematic,
-        threshold,
-        trees,
-        unmanaged,
-    )
-finally:
-    _config.CACHE_DIR = _before
-
-__all__ = [
-    "block",
-    "block_search",
-    "bound",
-    "cache_folder",
-    "cb",
-    "classes",
-    "cmeans",
-    "composition",
-    "cuts",
-    "diameter",
-    "draws",
-    "filling",
-    "goals",
-    "groups",
-    "growth",
-    "hashing",
-    "is_compiled",
-    "kaca",
-    "kmember",
-    "mondrian",
-    "n_threads",
-    "oka",
-    "partition",
-    "passes",
-    "place",
-    "quoting",
-    "repair",
-    "smallest_box",
-    "space",
-    "start",
-    "steps",
-    "systematic",
-    "threshold",
-    "trees",
-    "unmanaged",
-]

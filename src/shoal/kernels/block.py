@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import inner
 from shoal.kernels.space import box_cost, column_cost
-from shoal.kernels.unmanaged import inner, unmanaged
 
 NOBODY = np.int64(-1)
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
@@ -49,7 +48,6 @@ class Block(NamedTuple):
     state: np.ndarray  # int64 (5): classes saved, rows saved, step, whether to save, changes so far
 
 
-@njit(cache=True, nogil=True)
 def empty_block(cell, n_rows, n_classes):
     """Make room for so many rows and classes."""
     n_columns, n_range = cell.codes.shape[1], cell.span.shape[0]
@@ -152,7 +150,7 @@ def recount(cell, block, c):
     show(cell, block, c)
 
 
-@unmanaged
+@inner
 def put(cell, block, row, c):
     """Put a row that is nowhere into a class. Writes `block`."""
     touch(block, c)
@@ -162,7 +160,7 @@ def put(cell, block, row, c):
     show(cell, block, c)
 
 
-@unmanaged
+@inner
 def take(cell, block, row):
     """Take a row out of its class; it is nowhere then. Writes `block`."""
     c = block.home[row]
@@ -178,14 +176,14 @@ def take(cell, block, row):
             return
 
 
-@unmanaged
+@inner
 def move(cell, block, row, c):
     """Move a row to another class. Writes `block`."""
     take(cell, block, row)
     put(cell, block, row, c)
 
 
-@unmanaged
+@inner
 def refresh(cell, block, c):
     """Compute what a class costs without each of its rows, where that is not known. Writes `block`."""
     if block.fresh[c]:
@@ -210,14 +208,14 @@ def refresh(cell, block, c):
         row = block.next[row]
 
 
-@unmanaged
+@inner
 def begin_step(block):
     """From here on changes can be taken back. Writes `block`."""
     block.state[TURN] += 1
     block.state[N_TOUCHED], block.state[N_SAVED], block.state[SAVES] = 0, 0, 1
 
 
-@unmanaged
+@inner
 def end_step(block):
     """Let the changes of a step stand. Writes `block`."""
     block.state[SAVES] = 0
@@ -244,7 +242,7 @@ def touch(block, c):
     block.state[N_SAVED] = saved
 
 
-@unmanaged
+@inner
 def take_back(cell, block):
     """Make every class what it was at the beginning of the step. Writes `block`."""
     saved = 0
@@ -262,7 +260,7 @@ def take_back(cell, block):
     block.state[SAVES] = 0
 
 
-@unmanaged
+@inner
 def change(block):
     """Return by how much the loss has grown since the step began."""
     total = np.int64(0)
@@ -272,7 +270,7 @@ def change(block):
     return total
 
 
-@unmanaged
+@inner
 def set_block(cell, block, labels, n_classes):
     """Put the rows into their classes. Writes `block`, which must be empty."""
     for row in range(labels.shape[0] - 1, -1, -1):
@@ -282,7 +280,7 @@ def set_block(cell, block, labels, n_classes):
         recount(cell, block, c)
 
 
-@unmanaged
+@inner
 def total_loss(block):
     """Return the sum of size x D."""
     total = np.int64(0)

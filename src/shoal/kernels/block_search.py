@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
 from shoal.kernels.block import (
     CLOCK,
@@ -16,13 +16,17 @@ from shoal.kernels.block import (
     end_step,
     set_block,
     take_back,
+    total_loss,
 )
+from shoal.kernels.compiling import entry, inner
 from shoal.kernels.cuts import Cuts, CutWork, cut_work, no_cuts
 from shoal.kernels.draws import below, share
+from shoal.kernels.goals import Tally
 from shoal.kernels.passes import PassWork, pass_over_all, pass_over_touched, pass_work
-from shoal.kernels.space import local_cell
+from shoal.kernels.space import Cell, local_cell
 from shoal.kernels.steps import StepWork, create, dissolve, is_good_class, recreate, shed, step_work
-from shoal.kernels.unmanaged import inner, unmanaged
+
+LongArray = npt.NDArray[np.int64]
 
 # Shares of the steps, each on top of those before: what is left over dissolves.
 SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
@@ -39,7 +43,7 @@ class Rooms(NamedTuple):
     inner: Cuts
 
 
-@unmanaged
+@inner
 def costlier(block, state):
     """Return the one of two random classes that loses more."""
     best = -1
@@ -65,7 +69,7 @@ def make_step(cell, block, rooms, state):
     return dissolve(cell, block, c, rooms.near, rooms.step)
 
 
-@unmanaged
+@inner
 def settle(cell, block, temperature, near):
     """Improve the classes that a step has changed, until nothing changes or there is no hope."""
     since = np.int64(0)
@@ -77,7 +81,7 @@ def settle(cell, block, temperature, near):
             break
 
 
-@unmanaged
+@inner
 def has_changed(block):
     """Tell whether some rows of a class that a step has saved are apart now, or have others among them."""
     at = 0
@@ -95,7 +99,7 @@ def has_changed(block):
     return False
 
 
-@unmanaged
+@inner
 def all_good(cell, block):
     """Tell whether all classes that a step has changed are good, if they have rows at all."""
     for at in range(block.state[N_TOUCHED]):
@@ -105,25 +109,18 @@ def all_good(cell, block):
     return True
 
 
-@njit(cache=True, nogil=True)
-def rows_of(rows, ends, classes):
+def rows_of(rows: LongArray, ends: LongArray, classes: LongArray) -> tuple[LongArray, LongArray]:
     """Return the rows of some classes, and a label for each: the place of its class among these."""
-    m = 0
-    for c in classes:
-        m += ends[c] - (ends[c - 1] if c > 0 else 0)
-    ids, labels, to = np.empty(m, np.int64), np.empty(m, np.int64), 0
-    for place in range(classes.shape[0]):
-        c = classes[place]
-        for at in range(ends[c - 1] if c > 0 else 0, ends[c]):
-            ids[to], labels[to] = rows[at], place
-            to += 1
-    return ids, labels
+    begins = np.where(classes > 0, ends[classes - 1], 0)
+    sizes = ends[classes] - begins
+    labels = np.repeat(np.arange(len(classes)), sizes)
+    places = np.arange(len(labels)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return rows[places], labels
 
 
-@njit(cache=True, nogil=True)
-def by_class(block, ids):
-    """Return the rows class by class, and where each class ends."""
-    rows, ends = np.empty(ids.shape[0], np.int64), np.empty(block.size.shape[0], np.int64)
+@inner
+def write_classes(block, ids, rows, ends):
+    """Write the rows class by class, and where each class ends; return how many classes there are."""
     to, n_classes = 0, 0
     for c in range(block.size.shape[0]):
         if block.size[c] == 0:
@@ -135,30 +132,57 @@ def by_class(block, ids):
             row = block.next[row]
         ends[n_classes] = to
         n_classes += 1
-    return rows, ends[:n_classes].copy()
+    return n_classes
 
 
-@njit(cache=True, nogil=True)
-def open_block(cell, rows, ends, classes, tally):
-    """Make a cell and a block of some classes of a partition, and room to search in."""
+def search_block(
+    cell: Cell,
+    rows: LongArray,
+    ends: LongArray,
+    classes: LongArray,
+    n_steps: int,
+    temperature: float,
+    patience: float,
+    is_last: bool,
+    seed: np.uint64,
+    tally: Tally | None,
+) -> tuple[LongArray, LongArray, int, int]:
+    """Search among some classes of a partition.
+
+    Returns their rows class by class, where each class ends, and the loss before and after.
+    """
     ids, labels = rows_of(rows, ends, classes)
     local = local_cell(cell, ids, tally)
     m, n_classes = ids.shape[0], classes.shape[0]
     room = n_classes + n_classes // 4 + 4
     block = empty_block(local, m, room)
-    set_block(local, block, labels, n_classes)
     rooms = Rooms(
-        pass_work(m, room, local.codes.shape[1]),
-        step_work(local, m),
-        cut_work(local, m),
-        no_cuts(),
-        no_cuts(),
-    )
-    return local, block, rooms
+        pass_work(m, room, local.codes.shape[1]), step_work(local, m), cut_work(local, m),
+        no_cuts(), no_cuts(),
+    )  # fmt: skip
+    state = np.array([seed], np.uint64)
+    new_rows, new_ends = np.empty(m, np.int64), np.empty(room, np.int64)
+    before, after, found = search(
+        local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last,
+        state, new_rows, new_ends,
+    )  # fmt: skip
+    return new_rows, new_ends[:found].copy(), before, after
 
 
-@unmanaged
-def search(cell, block, rooms, n_steps, temperature, patience, is_last, state):
+@entry
+def search(cell, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last, state, rows, ends):
+    """Search a block whose classes are given by labels.
+
+    Returns the loss before and after, and the number of classes. Writes `rows` class by class, and `ends`.
+    """
+    set_block(cell, block, labels, n_classes)
+    before = total_loss(block)
+    make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state)
+    return before, total_loss(block), write_classes(block, cell.ids, rows, ends)
+
+
+@inner
+def make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state):
     """Pass over all rows, then make steps; pass once more if no other round follows.
 
     Steps that raise the loss by less than a draw from an exponential distribution with the mean

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.sorting import sort_front
 from shoal.kernels.trees import reach_from
 
 BLOCK = 2048  # tuples whose costs stay in the first-level cache
@@ -54,7 +55,7 @@ def empty_scan(tuples: Tuples, n_leaves: int, k: int) -> Scan:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@inner
 def add_column(tuples, trees, col, own, reach, cost):
     """Add the distances of a group's combinations from a value of one column. Writes `cost`."""
     value, n_range = tuples.value[col], tuples.span.shape[0]
@@ -69,7 +70,7 @@ def add_column(tuples, trees, col, own, reach, cost):
             cost[at] += over[value[at]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill_combined(tuples, trees, one, scan):
     """Compute the distance of every combination of a group from one tuple's. Writes `scan`."""
     for at in range(scan.combined.shape[0]):  # a slice would take Numba a second to compile
@@ -82,7 +83,7 @@ def fill_combined(tuples, trees, one, scan):
             add_column(tuples, trees, col, own, scan.reach, cost)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def add_group(combined, code, cost, afresh):
     """Look up the distances of a block's tuples in one group of columns. Writes `cost`."""
     if afresh:
@@ -93,7 +94,7 @@ def add_group(combined, code, cost, afresh):
             cost[other] += combined[code[other]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill_distances(tuples, trees, one, scan):
     """Compute the distance of every tuple from one. Writes `scan`."""
     fill_combined(tuples, trees, one, scan)
@@ -105,24 +106,24 @@ def fill_distances(tuples, trees, one, scan):
             add_group(combined, tuples.code[group, begin:stop], scan.cost[begin:stop], group == 0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def raise_costs(cost, own, bound):
     """Turn distances into mutual reachability: no less than either tuple's bound. Writes `cost`."""
     for other in range(cost.shape[0]):
         cost[other] = max(cost[other], own, bound[other])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def lower_costs(cost, own, bound):
     """Turn distances into drags: what is above each other tuple's own bound. Writes `cost`."""
     for other in range(cost.shape[0]):
         cost[other] = max(max(cost[other], own) - bound[other], 0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keep_least(key, n_kept, sizes, needed):
     """Sort keys and return how many of them, from the least, have the rows needed; all if none do."""
-    key[:n_kept].sort()
+    sort_front(key, n_kept)
     rows = np.int64(0)
     for at in range(n_kept):
         rows += sizes[np.int32(key[at])]
@@ -131,7 +132,7 @@ def keep_least(key, n_kept, sizes, needed):
     return n_kept
 
 
-@njit(cache=True, nogil=True)
+@inner
 def first_limit(scan, sizes, needed):
     """Return the cost below which alone a tuple can count: the most that the last scan's tuples cost."""
     rows, most = np.int64(0), np.int32(-1)
@@ -142,7 +143,7 @@ def first_limit(scan, sizes, needed):
     return most if rows >= needed else NO_LIMIT
 
 
-@njit(cache=True, nogil=True)
+@inner
 def gather_least(scan, sizes, needed):
     """Find the tuples of least cost that have the rows needed together. Writes `scan.key`, sorted."""
     limit = first_limit(scan, sizes, needed)
@@ -158,7 +159,7 @@ def gather_least(scan, sizes, needed):
     scan.n_kept[0] = keep_least(scan.key, n_kept, sizes, needed)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def kth_cost(scan, sizes, k):
     """Return the k-th least cost, rows counted, of the tuples that the scan has kept."""
     rows, at = np.int64(0), 0
@@ -168,28 +169,31 @@ def kth_cost(scan, sizes, k):
     return scan.key[at - 1] >> INDEX_BITS
 
 
-@njit(cache=True, nogil=True)
-def reachable(tuples, trees, k, bound, ones, scan, found):
-    """Raise the bound of some tuples: the k-th least max(D(i, j), b_i, b_j) over rows j. Writes `found`."""
+@inner
+def total_drag(scan, sizes, k):
+    """Return the sum of the k least costs, rows counted, of the tuples that the scan has kept."""
+    left, total = np.int64(k), np.int64(0)
+    for near in range(scan.n_kept[0]):
+        rows = min(left, sizes[np.int32(scan.key[near])])
+        total += rows * (scan.key[near] >> INDEX_BITS)
+        left -= rows
+    return total
+
+
+@entry
+def scan_tuples(tuples, trees, k, bound, ones, scan, found, drags):
+    """Raise the bound of some tuples: the k-th least max(D(i, j), b_i, b_j) over rows j. Writes `found`.
+
+    With `drags`, sum the k - 1 least drags of each tuple on other rows instead.
+    """
     for at in range(ones.shape[0]):
         one = ones[at]
         fill_distances(tuples, trees, one, scan)
-        raise_costs(scan.cost, bound[one], bound)
-        gather_least(scan, tuples.size, k)
-        found[at] = kth_cost(scan, tuples.size, k)
-
-
-@njit(cache=True, nogil=True)
-def dragged(tuples, trees, k, bound, ones, scan, found):
-    """Sum the k - 1 least drags of each of some tuples on other rows. Writes `found`."""
-    for at in range(ones.shape[0]):
-        one = ones[at]
-        fill_distances(tuples, trees, one, scan)
-        lower_costs(scan.cost, bound[one], bound)
-        gather_least(scan, tuples.size, k)  # the row itself, which drags by 0, and k - 1 others
-        left, total = np.int64(k), np.int64(0)
-        for near in range(scan.n_kept[0]):
-            rows = min(left, tuples.size[np.int32(scan.key[near])])
-            total += rows * (scan.key[near] >> INDEX_BITS)
-            left -= rows
-        found[at] = total
+        if drags:
+            lower_costs(scan.cost, bound[one], bound)
+            gather_least(scan, tuples.size, k)  # the row itself, which drags by 0, and k - 1 others
+            found[at] = total_drag(scan, tuples.size, k)
+        else:
+            raise_costs(scan.cost, bound[one], bound)
+            gather_least(scan, tuples.size, k)
+            found[at] = kth_cost(scan, tuples.size, k)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import add, is_good, remove
+from shoal.kernels.sorting import ranked
 from shoal.kernels.trees import heights_over, lifted, n_nodes
 
 
@@ -47,48 +48,48 @@ class Sides(NamedTuple):
     size: np.ndarray  # int64 (2)
 
 
-@njit(cache=True)
-def compare_ranges(values, one, other, span, nearer):
+@inner
+def compare_ranges(values, begin, end, one, other, span, nearer):
     """Add one range column to the difference of the distances. Writes `nearer`."""
-    for at in range(values.shape[0]):
+    for at in range(begin, end):
         nearer[at] += min(abs(values[at] - one), span) - min(abs(values[at] - other), span)
 
 
-@njit(cache=True)
-def compare_leaves(trees, col, leaves, one, other, over, nearer):
+@inner
+def compare_leaves(trees, col, leaves, begin, end, one, other, over, nearer):
     """Add one tree column to the difference of the distances. Writes `nearer`, `over`."""
     first, nodes = trees.leaf_at[col], trees.node_at[col]
-    if n_nodes(trees, col) <= leaves.shape[0]:  # a table by leaf pays
+    if n_nodes(trees, col) <= end - begin:  # a table by leaf pays
         heights_over(trees, col, one, over[0])
         heights_over(trees, col, other, over[1])
         for leaf in range(trees.last_leaf[nodes] + 1):  # a leaf is no earlier than its number
             node = trees.leaf_node[first + leaf]
             over[0, leaf] = over[0, node] - over[1, node]
-        for at in range(leaves.shape[0]):
+        for at in range(begin, end):
             nearer[at] += over[0, leaves[at]]
         return
     one_node, other_node = trees.leaf_node[first + one], trees.leaf_node[first + other]
-    for at in range(leaves.shape[0]):
+    for at in range(begin, end):
         nearer[at] += trees.height[nodes + lifted(trees, col, one_node, leaves[at])]
         nearer[at] -= trees.height[nodes + lifted(trees, col, other_node, leaves[at])]
 
 
-@njit(cache=True)
+@inner
 def compare(slots, begin, end, sides, trees, span, work):
     """Compute for each slot the distance to the first centre less that to the second."""
-    nearer = work.nearer[begin:end]
-    nearer[:] = 0
+    for at in range(begin, end):
+        work.nearer[at] = 0
     for col in range(span.shape[0]):
         one, other = sides.mean[0, col], sides.mean[1, col]
         if one != other:
-            compare_ranges(slots.position[col, begin:end], one, other, span[col], nearer)
+            compare_ranges(slots.position[col], begin, end, one, other, span[col], work.nearer)
     for col in range(slots.leaf.shape[0]):
         one, other = sides.leaf[0, col], sides.leaf[1, col]
         if one != other:
-            compare_leaves(trees, col, slots.leaf[col, begin:end], one, other, work.over, nearer)
+            compare_leaves(trees, col, slots.leaf[col], begin, end, one, other, work.over, work.nearer)
 
 
-@njit(cache=True)
+@inner
 def deal(visit, begin, end, sides, work):
     """Give each slot, in the order visited, to the nearer centre; ties to the smaller side.
 
@@ -108,7 +109,7 @@ def deal(visit, begin, end, sides, work):
     return ties
 
 
-@njit(cache=True)
+@inner
 def centre_distance(slots, slot, sides, which, trees, span):
     """Return the distance between a slot and a centre."""
     total = np.int32(0)
@@ -120,17 +121,18 @@ def centre_distance(slots, slot, sides, which, trees, span):
     return total
 
 
-@njit(cache=True)
+@inner
 def lend(slots, begin, end, sides, short, k, trees, span, work):
     """Move the nearest slots of the other side to one that has fewer than k. Writes `sides`, `work`."""
     long, missing = 1 - short, k - sides.size[short]
-    far = work.moved
+    far, room = work.moved, work.nearer  # by which the sides have been dealt already
     found = 0
     for slot in range(begin, end):
         if work.side[slot] == long:
             far[found] = centre_distance(slots, slot, sides, short, trees, span)
+            room[found] = far[found]
             found += 1
-    limit = np.partition(far[:found], missing - 1)[missing - 1]
+    limit = ranked(room, found, missing - 1)
     ties = missing
     for at in range(found):
         ties -= far[at] < limit
@@ -145,13 +147,13 @@ def lend(slots, begin, end, sides, short, k, trees, span, work):
     sides.size[long] -= missing
 
 
-@njit(cache=True)
-def settle_range(values, side, span, sides, col):
+@inner
+def settle_range(values, side, begin, end, span, sides, col):
     """Return what both sides lose in a range column; make their means the centres. Writes `sides`."""
     missing = 2 * span
     low0, low1, high0, high1 = missing, missing, np.int32(0), np.int32(0)
     total0, total1, present0, present1 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    for at in range(values.shape[0]):
+    for at in range(begin, end):
         value, second = values[at], side[at] != 0
         low0, high0 = min(low0, missing if second else value), max(high0, 0 if second else value)
         low1, high1 = min(low1, value if second else missing), max(high1, value if second else 0)
@@ -165,14 +167,14 @@ def settle_range(values, side, span, sides, col):
     return sides.size[0] * min(high0 - low0, span) + sides.size[1] * min(high1 - low1, span)
 
 
-@njit(cache=True)
-def count_leaves(leaves, side, count):
+@inner
+def count_leaves(leaves, side, begin, end, count):
     """Count the leaves of both sides. Writes `count`."""
-    for at in range(leaves.shape[0]):
+    for at in range(begin, end):
         count[side[at], leaves[at]] += 1
 
 
-@njit(cache=True)
+@inner
 def read_counts(count, n_leaves):
     """Return the lowest, highest and most frequent leaf of a side; empties `count`."""
     low, high, frequent, most = n_leaves, 0, 0, 0
@@ -185,55 +187,54 @@ def read_counts(count, n_leaves):
     return low, high, frequent
 
 
-@njit(cache=True)
-def read_leaves(leaves, side, which, count, n_leaves):
+@inner
+def read_leaves(leaves, side, begin, end, which, count, n_leaves):
     """Do the same row by row, for a tree with more leaves than there are rows."""
     low, high, frequent, most = n_leaves, 0, 0, 0
-    for at in range(leaves.shape[0]):
+    for at in range(begin, end):
         if side[at] == which:
             leaf = leaves[at]
             low, high = min(low, leaf), max(high, leaf)
             if count[leaf] > most or (count[leaf] == most and leaf < frequent):
                 most, frequent = count[leaf], leaf
-    for at in range(leaves.shape[0]):
+    for at in range(begin, end):
         if side[at] == which:
             count[leaves[at]] = 0
     return low, high, frequent
 
 
-@njit(cache=True)
-def settle_leaves(trees, col, leaves, side, sides, count):
+@inner
+def settle_leaves(trees, col, leaves, side, begin, end, sides, count):
     """Return what both sides lose in a tree column; make their most frequent leaves the centres.
 
     Writes `sides`; `count` is zero before and after.
     """
     n_leaves = trees.last_leaf[trees.node_at[col]] + 1
-    count_leaves(leaves, side, count)
+    count_leaves(leaves, side, begin, end, count)
     cost = np.int64(0)
     for which in range(2):
-        if n_leaves <= leaves.shape[0]:
+        if n_leaves <= end - begin:
             low, high, frequent = read_counts(count[which], n_leaves)
         else:
-            low, high, frequent = read_leaves(leaves, side, which, count[which], n_leaves)
+            low, high, frequent = read_leaves(leaves, side, begin, end, which, count[which], n_leaves)
         sides.leaf[which, col] = frequent
         node = lifted(trees, col, trees.leaf_node[trees.leaf_at[col] + low], high)
         cost += sides.size[which] * trees.height[trees.node_at[col] + node]
     return cost
 
 
-@njit(cache=True)
+@inner
 def settle(slots, begin, end, sides, trees, span, work):
     """Return the loss of the two sides; make their centres those of the next round. Writes `sides`."""
-    side = work.side[begin:end]
     cost = np.int64(0)
     for col in range(span.shape[0]):
-        cost += settle_range(slots.position[col, begin:end], side, span[col], sides, col)
+        cost += settle_range(slots.position[col], work.side, begin, end, span[col], sides, col)
     for col in range(slots.leaf.shape[0]):
-        cost += settle_leaves(trees, col, slots.leaf[col, begin:end], side, sides, work.tally)
+        cost += settle_leaves(trees, col, slots.leaf[col], work.side, begin, end, sides, work.tally)
     return cost
 
 
-@njit(cache=True)
+@inner
 def centres_moved(sides, before):
     """Tell whether the centres are others than in the round before. Writes `before`."""
     n_range = sides.mean.shape[1]
@@ -248,7 +249,7 @@ def centres_moved(sides, before):
     return moved
 
 
-@njit(cache=True)
+@inner
 def bisect(slots, begin, end, k, sides, trees, span, work):
     """Find the best of r partitions of a group into two sides of at least k. Writes `work.best`."""
     for which in range(2):
@@ -268,13 +269,14 @@ def bisect(slots, begin, end, k, sides, trees, span, work):
         cost = settle(slots, begin, end, sides, trees, span, work)
         if cost < least:
             least = cost
-            work.best[begin:end] = work.side[begin:end]
+            for slot in range(begin, end):
+                work.best[slot] = work.side[slot]
         # The same centres and no ties: whatever the order of visiting, nothing changes any more.
         if not centres_moved(sides, work.before) and ties == 0:
             break
 
 
-@njit(cache=True)
+@inner
 def is_diverse(slots, begin, end, which, times, work):
     """Tell whether `times` the most frequent sensitive value of one side is at most all values."""
     counts, present, most = work.tally[1], 0, 0
@@ -289,9 +291,11 @@ def is_diverse(slots, begin, end, which, times, work):
     return times * most <= present
 
 
-@njit(cache=True)
+@inner
 def is_good_side(slots, begin, end, which, goals, tally, work):
     """Tell whether one side meets every goal. `tally` is empty before and after."""
+    if goals is None:
+        return True
     for slot in range(begin, end):
         if work.best[slot] == which:
             add(goals, tally, slots.row[slot])
@@ -302,15 +306,16 @@ def is_good_side(slots, begin, end, which, goals, tally, work):
     return good
 
 
-@njit(cache=True)
+@inner
 def move(values, begin, end, moved, buffer):
     """Bring the values of a group to their new slots. Writes `values`."""
-    buffer[begin:end] = values[begin:end]
+    for slot in range(begin, end):
+        buffer[slot] = values[slot]
     for slot in range(begin, end):
         values[moved[slot]] = buffer[slot]
 
 
-@njit(cache=True)
+@inner
 def part(slots, begin, end, work):
     """Move the slots of the first side before those of the second; return where the second begins."""
     middle = begin
@@ -335,10 +340,11 @@ def part(slots, begin, end, work):
     return middle
 
 
-@njit(cache=True)
+@inner
 def part_visit(visit, begin, middle, end, work):
     """Split one order of visiting along with the slots. Writes `visit`."""
-    work.nearer[begin:end] = visit[begin:end]
+    for at in range(begin, end):
+        work.nearer[at] = visit[at]
     first, second = begin, middle
     for at in range(begin, end):
         slot = work.nearer[at]
@@ -350,7 +356,7 @@ def part_visit(visit, begin, middle, end, work):
             second += 1
 
 
-@njit(cache=True)
+@entry
 def split_groups(slots, trees, span, stack, ends, goals, tally, cursor, settings, sides, work):
     """Split the groups that wait, for about as many rows as one call may look at.
 
@@ -369,7 +375,7 @@ def split_groups(slots, trees, span, stack, ends, goals, tally, cursor, settings
         if splits and times > 0:
             splits = is_diverse(slots, begin, end, 0, times, work)
             splits = splits and is_diverse(slots, begin, end, 1, times, work)
-        if splits and goals.active:
+        if splits:
             splits = is_good_side(slots, begin, end, 0, goals, tally, work)
             splits = splits and is_good_side(slots, begin, end, 1, goals, tally, work)
         if not splits:

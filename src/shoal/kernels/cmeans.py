@@ -11,9 +11,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+import numpy.typing as npt
 
-from shoal.kernels.trees import heights_over, lifted
+from shoal.kernels.classes import node_over_both, union_diversity
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.sorting import first_least
+from shoal.kernels.threads import share_out
+from shoal.kernels.trees import Trees, heights_over, lifted
+
+IntArray = npt.NDArray[np.int32]
 
 
 class Centres(NamedTuple):
@@ -23,7 +29,7 @@ class Centres(NamedTuple):
     leaf: np.ndarray  # int32 (n_tree, n_classes): the most frequent leaf
 
 
-@njit(cache=True)
+@inner
 def renew_range(mean, at, span, weight, share, total):
     """Renew one range column for all centres. Writes `share`, `total`."""
     for c in range(mean.shape[0]):
@@ -32,7 +38,7 @@ def renew_range(mean, at, span, weight, share, total):
         share[c] = new
 
 
-@njit(cache=True)
+@inner
 def renew_tree(leaf, over, weight, share, total):
     """Renew one tree column for all centres. Writes `share`, `total`."""
     for c in range(leaf.shape[0]):
@@ -41,42 +47,67 @@ def renew_tree(leaf, over, weight, share, total):
         share[c] = new
 
 
-@njit(cache=True)
-def assign_stretch(position, leaf, centres, weights, trees, span, begin, end, labels):
-    """Give each tuple of a stretch to the nearest centre, the first of equals. Writes `labels`."""
-    n_range, n_tree, n_classes = position.shape[0], leaf.shape[0], centres.mean.shape[1]
-    share = np.zeros((n_range + n_tree, n_classes), np.int64)
-    total = np.zeros(n_classes, np.int64)
-    over = np.zeros(trees.parent.shape[0], np.int32)
-    by_leaf = np.zeros(trees.leaf_node.shape[0], np.int32)
+class Shares(NamedTuple):
+    """How far the tuple at hand is from each centre, and scratch."""
+
+    share: np.ndarray  # int64 (n_range + n_tree, n_classes): by column, ranges first
+    total: np.ndarray  # int64 (n_classes)
+    over: np.ndarray  # int32 (nodes of all trees)
+    by_leaf: np.ndarray  # int32 (leaves of all trees)
+
+
+@entry
+def assign_stretch(position, leaf, centres, weights, trees, span, begin, end, shares, labels):
+    """Give each tuple of a stretch to the nearest centre, the first of equals. Writes `labels`.
+
+    `shares` is zero before.
+    """
+    n_range, n_tree = position.shape[0], leaf.shape[0]
     for at in range(begin, end):
         for col in range(n_range):
             value = position[col, at]
             if at == begin or value != position[col, at - 1]:
                 renew_range(
-                    centres.mean[col], np.int64(value), np.int64(span[col]), weights[col], share[col], total
-                )
+                    centres.mean[col], np.int64(value), np.int64(span[col]), weights[col], shares.share[col],
+                    shares.total,
+                )  # fmt: skip
         for col in range(n_tree):
             value = leaf[col, at]
             if at == begin or value != leaf[col, at - 1]:
-                heights_over(trees, col, value, over)
+                heights_over(trees, col, value, shares.over)
                 for other in range(trees.last_leaf[trees.node_at[col]] + 1):
-                    by_leaf[other] = over[trees.leaf_node[trees.leaf_at[col] + other]]
-                renew_tree(centres.leaf[col], by_leaf, weights[n_range + col], share[n_range + col], total)
-        labels[at] = np.argmin(total)
+                    shares.by_leaf[other] = shares.over[trees.leaf_node[trees.leaf_at[col] + other]]
+                renew_tree(
+                    centres.leaf[col], shares.by_leaf, weights[n_range + col], shares.share[n_range + col],
+                    shares.total,
+                )  # fmt: skip
+        labels[at] = first_least(shares.total, shares.total.shape[0])
 
 
-@njit(cache=True, parallel=True)
-def assign(position, leaf, centres, weights, trees, span, stretch, labels):
+def assign(
+    position: IntArray,
+    leaf: IntArray,
+    centres: Centres,
+    weights: npt.NDArray[np.int64],
+    trees: Trees,
+    span: IntArray,
+    stretch: int,
+    labels: IntArray,
+) -> None:
     """Give each tuple to the nearest centre. Writes `labels`."""
-    n = labels.shape[0]
-    for number in prange((n + stretch - 1) // stretch):
-        begin = number * stretch
-        end = min(n, begin + stretch)
-        assign_stretch(position, leaf, centres, weights, trees, span, begin, end, labels)
+    n_columns, n_classes = len(weights), centres.mean.shape[1]
+
+    def assign_some(begin: int, end: int) -> None:
+        shares = Shares(
+            np.zeros((n_columns, n_classes), np.int64), np.zeros(n_classes, np.int64),
+            np.zeros(len(trees.parent), np.int32), np.zeros(len(trees.leaf_node), np.int32),
+        )  # fmt: skip
+        assign_stretch(position, leaf, centres, weights, trees, span, begin, end, shares, labels)
+
+    share_out(assign_some, len(labels), stretch)
 
 
-@njit(cache=True)
+@inner
 def move_ranges(values, sizes, members, begins, missing, mean):
     """Make the mean of the present values of each class its centre. Writes `mean`."""
     for c in range(mean.shape[0]):
@@ -89,7 +120,7 @@ def move_ranges(values, sizes, members, begins, missing, mean):
             mean[c] = (2 * total + present) // (2 * present) if present > 0 else missing
 
 
-@njit(cache=True)
+@inner
 def move_leaves(leaves, sizes, members, begins, count, frequent):
     """Make the most frequent leaf of each class its centre. Writes `frequent`; `count` stays zero."""
     for c in range(frequent.shape[0]):
@@ -104,21 +135,10 @@ def move_leaves(leaves, sizes, members, begins, count, frequent):
             count[leaves[members[at]]] = 0
 
 
-@njit(cache=True)
-def move_centres(position, leaf, sizes, members, begins, centres, trees, span):
-    """Move the centres of all classes that have rows. Writes `centres`."""
-    count = np.zeros(trees.leaf_node.shape[0], np.int64)
-    for col in range(position.shape[0]):
-        move_ranges(position[col], sizes, members, begins, 2 * span[col], centres.mean[col])
-    for col in range(leaf.shape[0]):
-        move_leaves(leaf[col], sizes, members, begins, count, centres.leaf[col])
-
-
-@njit(cache=True)
-def column_totals(position, leaf, sizes, labels, centres, trees, span):
-    """Return for each column the distance of all rows to their own centres."""
+@inner
+def add_totals(position, leaf, sizes, labels, centres, trees, span, totals):
+    """Add up for each column the distance of all rows to their own centres. Writes `totals`."""
     n_range = position.shape[0]
-    totals = np.zeros(n_range + leaf.shape[0], np.int64)
     for col in range(n_range):
         for at in range(labels.shape[0]):
             far = min(abs(position[col, at] - centres.mean[col, labels[at]]), span[col])
@@ -128,27 +148,22 @@ def column_totals(position, leaf, sizes, labels, centres, trees, span):
             node = trees.leaf_node[trees.leaf_at[col] + centres.leaf[col, labels[at]]]
             far = trees.height[trees.node_at[col] + lifted(trees, col, node, leaf[col, at])]
             totals[n_range + col] += far * sizes[at]
-    return totals
 
 
-@njit(cache=True)
-def union_diversity(classes, one, other, trees, span):
-    """Return D of two classes together."""
-    total = np.int64(0)
-    for col in range(span.shape[0]):
-        low = min(classes.low[col, one], classes.low[col, other])
-        high = max(classes.high[col, one], classes.high[col, other])
-        total += min(high - low, span[col])
-    for col in range(classes.node.shape[0]):
-        nodes = trees.node_at[col]
-        node, leaf_from = classes.node[col, one], trees.first_leaf[nodes + classes.node[col, other]]
-        node = lifted(trees, col, node, leaf_from)
-        node = lifted(trees, col, node, trees.last_leaf[nodes + classes.node[col, other]])
-        total += trees.height[nodes + node]
-    return total
+@entry
+def move_centres(position, leaf, sizes, labels, members, begins, centres, trees, span, count, totals):
+    """Move the centres of all classes that have rows, then measure how far their rows are from them.
+
+    Writes `centres`, and for each column `totals`. `count` (leaves of all trees) is zero before and after.
+    """
+    for col in range(position.shape[0]):
+        move_ranges(position[col], sizes, members, begins, 2 * span[col], centres.mean[col])
+    for col in range(leaf.shape[0]):
+        move_leaves(leaf[col], sizes, members, begins, count, centres.leaf[col])
+    add_totals(position, leaf, sizes, labels, centres, trees, span, totals)
 
 
-@njit(cache=True)
+@inner
 def cheapest_union(classes, one, trees, span):
     """Return the other class with which the loss grows least, the first one of equals."""
     least, best = np.int64(1) << 62, -1
@@ -163,7 +178,7 @@ def cheapest_union(classes, one, trees, span):
     return best
 
 
-@njit(cache=True)
+@inner
 def unite(classes, one, other, trees, span):
     """Merge class `one` into another. Writes `classes`."""
     classes.diversity[other] = union_diversity(classes, one, other, trees, span)
@@ -171,15 +186,12 @@ def unite(classes, one, other, trees, span):
         classes.low[col, other] = min(classes.low[col, one], classes.low[col, other])
         classes.high[col, other] = max(classes.high[col, one], classes.high[col, other])
     for col in range(classes.node.shape[0]):
-        nodes = trees.node_at[col]
-        node = lifted(trees, col, classes.node[col, other], trees.first_leaf[nodes + classes.node[col, one]])
-        node = lifted(trees, col, node, trees.last_leaf[nodes + classes.node[col, one]])
-        classes.node[col, other] = node
+        classes.node[col, other] = node_over_both(classes, col, one, other, trees)
     classes.size[other] += classes.size[one]
     classes.size[one] = 0
 
 
-@njit(cache=True)
+@entry
 def merge_small(classes, k, target, trees, span):
     """Merge the smallest class below k into another, until all have k. Writes `classes`, `target`.
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
+
+from shoal.kernels.compiling import entry, inner
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
 
 BY_BOXES, NOT_IN = -1, -2  # in place of a class: any class whose box contains the person, or none
 MOST = np.int64(1) << 62
@@ -79,23 +84,35 @@ class Candidates(NamedTuple):
     rare: np.ndarray  # bool: the person's value occurs fewer than k times in it
 
 
-@njit(cache=True)
+@inner
+def place_of(values, begin, end, value):
+    """Return the first place from `begin` to `end` where a value is not below this one; they ascend."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[middle] < value:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@inner
 def is_inside(boxes, view, number, codes, person):
     """Tell whether the box of a class contains a person."""
-    for entry in range(boxes.entry_at[view], boxes.entry_at[view + 1]):
-        code = codes[boxes.column[entry], person]
-        piece = boxes.piece_at[entry] + number
+    for place in range(boxes.entry_at[view], boxes.entry_at[view + 1]):
+        code = codes[boxes.column[place], person]
+        piece = boxes.piece_at[place] + number
         if code < boxes.low[piece] or code > boxes.high[piece]:
             return False
         first, end = boxes.begin[piece], boxes.end[piece]
         if first < end:
-            at = first + np.searchsorted(boxes.members[first:end], code)
+            at = place_of(boxes.members, first, end, code)
             if at == end or boxes.members[at] != code:
                 return False
     return True
 
 
-@njit(cache=True)
+@entry
 def count_outside(boxes, label, codes):
     """Count the people (n) who do not lie in the box of some class of theirs; `label` is (n_views, n)."""
     outside = 0
@@ -108,18 +125,18 @@ def count_outside(boxes, label, codes):
     return outside
 
 
-@njit(cache=True)
+@inner
 def rows_with(counts, view, number, value):
     """Count the rows of a class that have a value."""
     at = counts.class_at[view] + number
     first, end = counts.begin[at], counts.begin[at + 1]
-    found = first + np.searchsorted(counts.value[first:end], value)
+    found = place_of(counts.value, first, end, value)
     if found < end and counts.value[found] == value:
         return counts.rows[found]
     return np.int32(0)
 
 
-@njit(cache=True)
+@entry
 def mark_possible(boxes, counts, view, codes, value, possible):
     """Tell whether a view can have a row of each person with its value. Writes `possible`."""
     for person in range(value.shape[0]):
@@ -132,18 +149,20 @@ def mark_possible(boxes, counts, view, codes, value, possible):
                 break
 
 
-@njit(cache=True)
+@inner
 def add_class(counts, view, number, total):
     """Add the rows of a class, value by value. Writes `total`."""
     at = counts.class_at[view] + number
-    for entry in range(counts.begin[at], counts.begin[at + 1]):
-        total[counts.value[entry]] += counts.rows[entry]
+    for place in range(counts.begin[at], counts.begin[at + 1]):
+        total[counts.value[place]] += counts.rows[place]
 
 
-@njit(cache=True)
-def leave_over(boxes, counts, cases, codes, first, left):
-    """Compute M of as many cases as `left` has rows, the first one given. Writes `left` (cases, values)."""
-    here = np.zeros(left.shape[1], np.int32)
+@entry
+def write_left_over(boxes, counts, cases, codes, first, here, left):
+    """Compute M of as many cases as `left` has rows, the first one given. Writes `left` (cases, values).
+
+    `here` (values) is scratch.
+    """
     for row in range(left.shape[0]):
         case = first + row
         is_first = True
@@ -151,7 +170,8 @@ def leave_over(boxes, counts, cases, codes, first, left):
             label = cases.label[view, case]
             if label == NOT_IN:
                 continue
-            here[:] = 0
+            for value in range(left.shape[1]):
+                here[value] = 0
             if label == BY_BOXES:
                 for number in range(boxes.n_classes[view]):
                     if is_inside(boxes, view, number, codes, cases.person[case]):
@@ -163,7 +183,14 @@ def leave_over(boxes, counts, cases, codes, first, left):
             is_first = False
 
 
-@njit(cache=True)
+def leave_over(
+    boxes: Boxes, counts: Counts, cases: Cases, codes: IntArray, first: int, left: IntArray
+) -> None:
+    """Compute M of some cases; see `write_left_over`."""
+    write_left_over(boxes, counts, cases, codes, first, np.zeros(left.shape[1], np.int32), left)
+
+
+@inner
 def keep_inside(boxes, view, number, codes, people, n_people, kept):
     """Keep the people whom one more box contains; return how many. Writes `kept`."""
     n_kept = 0
@@ -174,7 +201,7 @@ def keep_inside(boxes, view, number, codes, people, n_people, kept):
     return n_kept
 
 
-@njit(cache=True)
+@inner
 def total_weight(people, n_people, weight):
     """Count people, those who are alike one by one."""
     total = np.int64(0)
@@ -183,7 +210,7 @@ def total_weight(people, n_people, weight):
     return total
 
 
-@njit(cache=True)
+@inner
 def fingerprint(people, n_people, rare):
     """Hash a set of people."""
     state = np.uint64(0x9E3779B97F4A7C15) + np.uint64(rare)
@@ -193,7 +220,7 @@ def fingerprint(people, n_people, rare):
     return state
 
 
-@njit(cache=True)
+@inner
 def is_new(search, depth, mark):
     """Tell whether a set of people was not met before at this view. Writes `search`."""
     for at in range(search.n_seen[depth]):
@@ -205,7 +232,7 @@ def is_new(search, depth, mark):
     return True
 
 
-@njit(cache=True)
+@inner
 def find_candidates(boxes, counts, cases, case, codes, k, candidates):
     """List the classes that may be the person's own in the views that do not tell; return these views.
 
@@ -230,7 +257,7 @@ def find_candidates(boxes, counts, cases, case, codes, k, candidates):
     return n_views
 
 
-@njit(cache=True)
+@inner
 def weigh_common(boxes, codes, weight, candidates, n_views, search):
     """Count the people inside all candidates of all views: fewer than any choice leaves."""
     n_people = search.n_people[0]
@@ -249,7 +276,7 @@ def weigh_common(boxes, codes, weight, candidates, n_views, search):
     return total
 
 
-@njit(cache=True)
+@inner
 def least_joint(boxes, people, candidates, n_views, least_possible, budget, search):
     """Choose one candidate of each view so that fewest people are inside all.
 
@@ -258,7 +285,9 @@ def least_joint(boxes, people, candidates, n_views, least_possible, budget, sear
     the choices are too many, both are a number that is not above the smallest. Writes `search`.
     """
     least, least_rare = MOST, MOST
-    any_rare = search.rare[0] or candidates.rare[: candidates.begin[n_views]].any()
+    any_rare = search.rare[0]
+    for one in range(candidates.begin[n_views]):
+        any_rare = any_rare or candidates.rare[one]
     depth, tried = 0, 0
     search.at[0] = candidates.begin[0]
     search.n_seen[0] = 0
@@ -294,11 +323,12 @@ def least_joint(boxes, people, candidates, n_views, least_possible, budget, sear
     return least, least_rare
 
 
-@njit(cache=True)
+@inner
 def inside_known(boxes, people, cases, case, pivot, near, n_near, room):
     """Put those of `near` who are inside the known boxes of a case into `room[0]`; return how many."""
     n_people = n_near
-    room[0, :n_near] = near[:n_near]
+    for at in range(n_near):
+        room[0, at] = near[at]
     for view in range(cases.label.shape[0]):
         label = cases.label[view, case]
         if label >= 0 and view != pivot:
@@ -307,36 +337,30 @@ def inside_known(boxes, people, cases, case, pivot, near, n_near, room):
     return n_people
 
 
-@njit(cache=True)
-def count_joint(boxes, counts, people, cases, order, pivot, limits, joint):
-    """Compute J of the cases in `order`, which all are in the same views.
-
-    Cases of one class of the view `pivot` stand together, so that its box is looked into once; -1 for
-    no view. Writes `joint` (2, cases): the smallest number of people, and the smallest where the value
-    is rare in some class.
-    """
-    n_views, n = cases.label.shape[0], people.weight.shape[0]
-    search = Search(
-        np.empty((n_views + 1, n), np.int32), np.zeros(n_views + 1, np.int64), np.zeros(n_views, np.int64),
-        np.zeros(n_views + 1, np.bool_), np.zeros((n_views, SEEN), np.uint64), np.zeros(n_views, np.int64),
-    )  # fmt: skip
-    most = boxes.n_classes.sum()
-    candidates = Candidates(
-        np.zeros(n_views, np.int64), np.zeros(n_views + 1, np.int64),
-        np.zeros(most, np.int32), np.zeros(most, np.bool_),
-    )  # fmt: skip
-    everybody, near = np.empty(n, np.int32), np.empty(n, np.int32)
-    views = people.views[cases.person[order[0]]]
-    n_everybody = 0
-    for person in range(n):
+@inner
+def list_everybody(people, views, everybody):
+    """List the people who are in all of these views; return how many. Writes `everybody`."""
+    found = 0
+    for person in range(people.weight.shape[0]):
         if people.views[person] & views == views:
-            everybody[n_everybody] = person
-            n_everybody += 1
-    last, n_near = -1, 0
-    for case in order:
-        if pivot < 0:
-            near, n_near = everybody, n_everybody
-        elif cases.label[pivot, case] != last:
+            everybody[found] = person
+            found += 1
+    return found
+
+
+@entry
+def write_joint(
+    boxes, counts, people, cases, order, pivot, limits, search, candidates, everybody, near, joint
+):
+    """Compute J of the cases in `order`; see `count_joint`. What follows `limits` is scratch."""
+    n_everybody = list_everybody(people, people.views[cases.person[order[0]]], everybody)
+    last, n_near = -1, n_everybody
+    if pivot < 0:
+        for at in range(n_everybody):
+            near[at] = everybody[at]
+    for place in range(order.shape[0]):
+        case = order[place]
+        if pivot >= 0 and cases.label[pivot, case] != last:
             last = cases.label[pivot, case]
             n_near = keep_inside(boxes, pivot, last, people.codes, everybody, n_everybody, near)
         n_inside = inside_known(boxes, people, cases, case, pivot, near, n_near, search.people)
@@ -351,3 +375,34 @@ def count_joint(boxes, counts, people, cases, order, pivot, limits, joint):
             joint[0, case], joint[1, case] = least_joint(
                 boxes, people, candidates, n_open, own, limits.budget, search
             )
+
+
+def count_joint(
+    boxes: Boxes,
+    counts: Counts,
+    people: People,
+    cases: Cases,
+    order: LongArray,
+    pivot: int,
+    limits: Limits,
+    joint: LongArray,
+) -> None:
+    """Compute J of the cases in `order`, which all are in the same views.
+
+    Cases of one class of the view `pivot` stand together, so that its box is looked into once; -1 for
+    no view. Writes `joint` (2, cases): the smallest number of people, and the smallest where the value
+    is rare in some class.
+    """
+    n_views, n, most = len(cases.label), len(people.weight), int(boxes.n_classes.sum())
+    search = Search(
+        np.empty((n_views + 1, n), np.int32), np.zeros(n_views + 1, np.int64), np.zeros(n_views, np.int64),
+        np.zeros(n_views + 1, np.bool_), np.zeros((n_views, SEEN), np.uint64), np.zeros(n_views, np.int64),
+    )  # fmt: skip
+    candidates = Candidates(
+        np.zeros(n_views, np.int64), np.zeros(n_views + 1, np.int64),
+        np.zeros(most, np.int32), np.zeros(most, np.bool_),
+    )  # fmt: skip
+    everybody, near = np.empty((2, n), np.int32)
+    write_joint(
+        boxes, counts, people, cases, order, pivot, limits, search, candidates, everybody, near, joint
+    )

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import inner
 from shoal.kernels.draws import share
-from shoal.kernels.goals import add, is_good, remove
+from shoal.kernels.goals import add, asks, is_good, remove
+from shoal.kernels.sorting import sort_front
 from shoal.kernels.space import box_cost, copy_box, set_box, unite, widen_box
-from shoal.kernels.unmanaged import inner, unmanaged
 
 BINS = 32  # buckets of a numeric column
 SLOTS = 1024  # equal parts of a range, from which the buckets are made
@@ -61,7 +61,6 @@ class CutWork(NamedTuple):
     state: np.ndarray  # uint64 (1): for random numbers that nobody draws
 
 
-@njit(cache=True, nogil=True)
 def no_cuts():
     """Make room for the best cuts of a group."""
     return Cuts(
@@ -70,7 +69,6 @@ def no_cuts():
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
 def cut_work(cell, n_rows):
     """Make room for groups of up to so many rows."""
     n_columns = cell.codes.shape[1]
@@ -89,20 +87,6 @@ def cut_work(cell, n_rows):
         np.zeros(n_rows, np.int64), np.zeros((groups, 2), np.int64), np.zeros((groups, 2), np.int64),
         np.zeros(0, np.int64), np.zeros(1, np.uint64),
     )  # fmt: skip
-
-
-@inner
-def sort_front(values, n):
-    """Sort the first n values, by Shell's method. Writes `values`."""
-    gap = n // 2
-    while gap > 0:
-        for at in range(gap, n):
-            value, to = values[at], at
-            while to >= gap and values[to - gap] > value:
-                values[to] = values[to - gap]
-                to -= gap
-            values[to] = value
-        gap //= 2
 
 
 @inner
@@ -383,14 +367,14 @@ def keep_allowed(cell, rows, begin, end, cuts):
 @inner
 def allowed_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     """Find the best cuts that leave two good classes; return what the group costs uncut."""
-    most = ASKED if cell.goals.active else most
+    most = ASKED if asks(cell.goals) else most
     whole = find_cuts(cell, rows, begin, end, cuts, most, noise, state, work)
-    if cell.goals.active:
+    if asks(cell.goals):
         keep_allowed(cell, rows, begin, end, cuts)
     return whole
 
 
-@unmanaged
+@inner
 def cut_greedily(cell, rows, waiting, noise, state, limit, ends, cuts, stack, work):
     """Cut the groups waiting on a stack again and again, each time where that saves most.
 
@@ -430,7 +414,7 @@ def best_by_rollout(cell, rows, begin, end, cuts, inner, work):
     return best
 
 
-@unmanaged
+@inner
 def cut_with_rollouts(cell, rows, begin, end, tried, roll_from, ends, cuts, inner, work):
     """Cut a group again and again, each time where a rollout ends best.
 

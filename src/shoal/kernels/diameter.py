@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+import numpy.typing as npt
 
-from shoal.kernels.trees import lifted
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.threads import share_out
+from shoal.kernels.trees import Trees, lifted
+
+IntArray = npt.NDArray[np.int32]
+LongArray = npt.NDArray[np.int64]
+
+_CLASSES = 64  # that one thread measures before it takes the next ones
 
 
-@njit(cache=True)
+@inner
 def distance(position, leaf, span, trees, one, other):
     """Return the fixed-point distance between two rows."""
     total = np.int64(0)
@@ -20,13 +27,24 @@ def distance(position, leaf, span, trees, one, other):
     return total
 
 
-@njit(cache=True, parallel=True)
-def diameters(position, leaf, span, trees, begins):
-    """Return the diameter of each class; class c has the rows begins[c] to begins[c + 1]."""
-    widest = np.zeros(begins.shape[0] - 1, np.int64)
-    for number in prange(widest.shape[0]):
+@entry
+def measure_classes(position, leaf, span, trees, begins, first, last, widest):
+    """Compute the diameter of the classes from `first` to `last`. Writes `widest`."""
+    for number in range(first, last):
         for one in range(begins[number], begins[number + 1]):
             for other in range(one + 1, begins[number + 1]):
                 between = distance(position, leaf, span, trees, one, other)
                 widest[number] = max(widest[number], between)
+
+
+def diameters(
+    position: IntArray, leaf: IntArray, span: IntArray, trees: Trees, begins: LongArray
+) -> LongArray:
+    """Return the diameter of each class; class c has the rows begins[c] to begins[c + 1]."""
+    widest = np.zeros(len(begins) - 1, np.int64)
+
+    def measure(first: int, last: int) -> None:
+        measure_classes(position, leaf, span, trees, begins, first, last, widest)
+
+    share_out(measure, len(widest), _CLASSES)
     return widest

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.unmanaged import inner, unmanaged
+from shoal.kernels.compiling import inner
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@unmanaged
+@inner
 def draw(state):
     """Return 64 random bits. Writes `state`, one uint64."""
     state[0] += _STEP

@@ -9,39 +9,40 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from shoal.kernels.goals import add, add_rows, is_good, mark_helpful, remove
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.goals import Goals, Tally, add, add_rows, is_good, mark_helpful, remove
+
+LongArray = npt.NDArray[np.int64]
 
 
 class Wants(NamedTuple):
     """What the classes of a partition have, and which values would bring them nearer to their goals."""
 
-    active: bool  # False: no class is preferred
     counts: np.ndarray  # int64 (n_classes, V)
     pairs: np.ndarray  # int64 (n_classes, G)
     helpful: np.ndarray  # bool (n_classes, V)
+    room: np.ndarray  # int64: scratch, as that of a tally
 
 
-def empty_wants(n_classes: int, n_values: int, n_goals: int, *, active: bool) -> Wants:
-    """Make room for so many classes; none where no class is preferred."""
-    n = n_classes if active else 0
+def empty_wants(n_classes: int, n_values: int, n_goals: int, room: np.ndarray) -> Wants:
+    """Make room for so many classes."""
     return Wants(
-        active, np.zeros((n, n_values), np.int64), np.zeros((n, n_goals), np.int64),
-        np.zeros((n, n_values), np.bool_),
+        np.zeros((n_classes, n_values), np.int64), np.zeros((n_classes, n_goals), np.int64),
+        np.zeros((n_classes, n_values), np.bool_), room,
     )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def renew_wants(goals, wants, c):
     """Mark anew what a class wants. Writes `wants`."""
     for g in range(goals.kind.shape[0]):
-        begin, end = goals.begin[g], goals.begin[g + 1]
-        count, pairs = wants.counts[c, begin:end], wants.pairs[c, g]
-        mark_helpful(goals, g, count, pairs, pairs, wants.helpful[c, begin:end])
+        pairs = wants.pairs[c, g]
+        mark_helpful(goals, g, wants.counts[c], pairs, pairs, wants.helpful[c], wants.room)
 
 
-@njit(cache=True)
+@inner
 def count_joined(goals, wants, c, row):
     """Count a row that has joined a class. Writes `wants`."""
     for g in range(goals.kind.shape[0]):
@@ -51,7 +52,7 @@ def count_joined(goals, wants, c, row):
             wants.pairs[c, g] += 1
 
 
-@njit(cache=True)
+@entry
 def fill_wants(goals, wants, labels):
     """Count all rows with a label, and mark what each class wants. Writes `wants`, which must be empty."""
     for row in range(labels.shape[0]):
@@ -61,7 +62,7 @@ def fill_wants(goals, wants, labels):
         renew_wants(goals, wants, c)
 
 
-@njit(cache=True)
+@inner
 def is_wanted(goals, wants, c, row):
     """Tell whether a row would bring a class nearer to its goals."""
     for g in range(goals.kind.shape[0]):
@@ -71,41 +72,55 @@ def is_wanted(goals, wants, c, row):
     return False
 
 
-@njit(cache=True)
+@inner
 def cheapest_wanting(goals, wants, cost, number, n_open, row):
     """Return the cheapest of the open classes that want a row, the first of equals; -1 for none."""
     least, best = np.int64(1) << 62, -1
-    for c in range(n_open):
-        if cost[c] < least and is_wanted(goals, wants, number[c], row):
-            least, best = cost[c], c
+    if wants is not None:
+        for c in range(n_open):
+            if cost[c] < least and is_wanted(goals, wants, number[c], row):
+                least, best = cost[c], c
     return best
 
 
-@njit(cache=True)
-def spared(goals, tally, rows, begins, k):
-    """Mark the rows that classes give up, down to k rows; a good class stays good.
+@inner
+def note_joined(goals, wants, c, row):
+    """Count a row that has joined a class, and mark anew what that wants. Writes `wants`."""
+    if wants is not None:
+        count_joined(goals, wants, c, row)
+        renew_wants(goals, wants, c)
+
+
+@entry
+def mark_spared(goals, tally, rows, begins, k, given_up):
+    """Mark the rows that classes give up, down to k rows; a good class stays good. Writes `given_up`.
 
     rows: class by class, in the order in which they are given up. begins: (n_classes + 1) where the
     classes begin. `tally` is empty before and after.
     """
-    given_up = np.zeros(rows.shape[0], np.bool_)
     for c in range(begins.shape[0] - 1):
-        members = rows[begins[c] : begins[c + 1]]
-        left = members.shape[0]
+        begin, end = begins[c], begins[c + 1]
+        left = end - begin
         if left <= k:
             continue
-        add_rows(goals, tally, members)
+        add_rows(goals, tally, rows, begin, end)
         stays_good = is_good(goals, tally)
-        for at in range(members.shape[0]):
+        for at in range(begin, end):
             if left == k:
                 break
-            remove(goals, tally, members[at])
+            remove(goals, tally, rows[at])
             if stays_good and not is_good(goals, tally):
-                add(goals, tally, members[at])
+                add(goals, tally, rows[at])
                 continue
-            given_up[begins[c] + at] = True
+            given_up[at] = True
             left -= 1
-        for at in range(members.shape[0]):
-            if not given_up[begins[c] + at]:
-                remove(goals, tally, members[at])
+        for at in range(begin, end):
+            if not given_up[at]:
+                remove(goals, tally, rows[at])
+
+
+def spared(goals: Goals, tally: Tally, rows: LongArray, begins: LongArray, k: int) -> npt.NDArray[np.bool_]:
+    """Return which rows classes give up; see `mark_spared`."""
+    given_up = np.zeros(len(rows), np.bool_)
+    mark_spared(goals, tally, rows, begins, k, given_up)
     return given_up

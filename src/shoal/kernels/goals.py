@@ -13,9 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from shoal.kernels.unmanaged import managed, unmanaged
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.sorting import sort_front
+
+LongArray = npt.NDArray[np.int64]
 
 # From EQUAL on, a class is compared with the whole release.
 DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
@@ -25,7 +28,6 @@ ROUNDING = 1e-9  # by which an entropy may fall short: it is a sum of rounded lo
 class Goals(NamedTuple):
     """The goals, and the value and the person of each row. G goals, n rows, V values of all goals."""
 
-    active: bool  # False: k counts rows and nothing else is asked for
     k: int  # people that a class needs
     kind: np.ndarray  # int64 (G)
     bound: np.ndarray  # float64 (G): l, t, alpha, beta or delta
@@ -51,30 +53,31 @@ class Tally(NamedTuple):
     seen: np.ndarray  # int32 (people): rows of each person in the class
     seen_holder: np.ndarray  # int32 (G, people): those with a value
     seen_pair: np.ndarray  # int32 (G, most pairs)
-
-
-def no_goals(k: int) -> Goals:
-    """Ask for nothing but k rows."""
-    none, empty = np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
-    return Goals(
-        False, k, none, np.zeros(0), np.zeros(0), np.zeros(1, np.int64), empty, np.zeros(0, np.int32), empty,
-        none, np.zeros(0, np.int32), none, np.zeros(1, np.int64), np.zeros(0, np.int32),
-    )  # fmt: skip
+    room: np.ndarray  # int64: scratch, for the values or twice the nodes of any goal
 
 
 def empty_tally(goals: Goals) -> Tally:
     """Make a tally of a class without rows."""
     n_goals, n_people = len(goals.kind), int(goals.person.max(initial=-1)) + 1
+    most = max(np.diff(goals.begin).max(initial=0), 2 * np.diff(goals.node_at).max(initial=0))
     return Tally(
         np.zeros(int(goals.begin[-1]), np.int64), np.zeros(n_goals, np.int64), np.zeros(n_goals, np.int64),
         np.zeros(2, np.int64), np.zeros(n_people, np.int32), np.zeros((n_goals, n_people), np.int32),
-        np.zeros((n_goals, int(goals.pair.max(initial=-1)) + 1), np.int32),
+        np.zeros((n_goals, int(goals.pair.max(initial=-1)) + 1), np.int32), np.zeros(int(most), np.int64),
     )  # fmt: skip
 
 
-@unmanaged
+@inner
+def asks(goals):
+    """Tell whether more is asked for than k rows; known while compiling."""
+    return goals is not None
+
+
+@inner
 def add(goals, tally, row):
-    """Count one more row. Writes `tally`."""
+    """Count one more row; without goals nothing is counted. Writes `tally`."""
+    if goals is None:
+        return
     person = goals.person[row]
     tally.size[0] += tally.seen[person] == 0
     tally.size[1] += 1
@@ -92,9 +95,11 @@ def add(goals, tally, row):
         tally.seen_holder[g, person] += 1
 
 
-@unmanaged
+@inner
 def remove(goals, tally, row):
-    """Count one row less. Writes `tally`."""
+    """Count one row less; without goals nothing is counted. Writes `tally`."""
+    if goals is None:
+        return
     person = goals.person[row]
     tally.seen[person] -= 1
     tally.size[0] -= tally.seen[person] == 0
@@ -112,115 +117,116 @@ def remove(goals, tally, row):
         tally.holders[g] -= tally.seen_holder[g, person] == 0
 
 
-@njit(cache=True)
-def distinct_values(count):
+@inner
+def distinct_values(counts, begin, end):
     """Return how many values a class has."""
     found = 0
-    for value in range(count.shape[0]):
-        found += count[value] > 0
+    for value in range(begin, end):
+        found += counts[value] > 0
     return found
 
 
-@njit(cache=True)
-def entropy_number(count, pairs):
+@inner
+def entropy_number(counts, begin, end, pairs):
     """Return the exponential of the entropy: m when m values are equally frequent, 0 without any."""
     if pairs == 0:
         return 0.0
     total = 0.0
-    for value in range(count.shape[0]):
-        if count[value] > 0:
-            share = count[value] / pairs
+    for value in range(begin, end):
+        if counts[value] > 0:
+            share = counts[value] / pairs
             total -= share * np.log(share)
     return np.exp(total)
 
 
-@njit(cache=True)
-def recursive_l(count, c):
-    """Return the largest l for which r1 < c (r_l + ... + r_m), 0 for none."""
-    ordered = np.sort(count)
-    most = ordered[-1] if ordered.shape[0] > 0 else 0
+@inner
+def recursive_l(ordered, size, c):
+    """Return the largest l for which r1 < c (r_l + ... + r_m), 0 for none; the counts in ascending order."""
+    most = ordered[size - 1] if size > 0 else np.int64(0)
     tail = np.int64(0)
-    for at in range(ordered.shape[0]):
+    for at in range(size):
         tail += ordered[at]
         if tail > 0 and most / tail < c:
-            return ordered.shape[0] - at
+            return size - at
     return 0
 
 
-@njit(cache=True)
-def recursive_tail(count, times):
-    """Return r1 and r_l + ... + r_m, the counts in descending order."""
-    ordered = np.sort(count)
-    size = ordered.shape[0]
+@inner
+def recursive_tail(ordered, size, times):
+    """Return r1 and r_l + ... + r_m; the counts in ascending order."""
     tail = np.int64(0)
     for at in range(size - times + 1):
         tail += ordered[at]
     return (ordered[size - 1] if size > 0 else np.int64(0)), tail
 
 
-@njit(cache=True)
-def equal_distance(count, pairs, whole, total):
+@inner
+def equal_distance(counts, begin, end, pairs, whole, total):
     """Return half the sum of the absolute differences between the shares of two distributions."""
     moved = 0.0
-    for value in range(count.shape[0]):
-        moved += abs(count[value] * total - whole[value] * pairs)
+    for value in range(begin, end):
+        moved += abs(counts[value] * total - whole[value] * pairs)
     return moved / (2.0 * pairs * total)
 
 
-@njit(cache=True)
-def ordered_distance(count, pairs, whole, total):
+@inner
+def ordered_distance(counts, begin, end, pairs, whole, total):
     """Return the sum of the absolute cumulative differences, over m - 1 for m values of the release."""
     carried, moved, m = np.int64(0), 0.0, 0
-    for value in range(count.shape[0]):
+    for value in range(begin, end):
         if whole[value] > 0:  # a value that was left out altogether is no step
-            carried += count[value] * total - whole[value] * pairs
+            carried += counts[value] * total - whole[value] * pairs
             moved += abs(carried)
             m += 1
     return moved / ((m - 1.0) * pairs * total) if m > 1 else 0.0
 
 
-@njit(cache=True)
-def tree_distance(count, pairs, whole, total, parent, height, leaf_node):
+@inner
+def tree_distance(goals, g, counts, pairs, total, room):
     """Return the earth mover's distance in a tree, by evening out what children have too much.
 
-    Two leaves are apart by the height of the lowest node over both, over the tree's.
+    Two leaves are apart by the height of the lowest node over both, over the tree's. `room` holds what each
+    node has too much, then what each has too little.
     """
-    n_nodes = parent.shape[0]
-    if n_nodes == 0 or height[0] == 0:
+    first = goals.node_at[g]
+    n_nodes = goals.node_at[g + 1] - first
+    if n_nodes == 0 or goals.height[first] == 0:
         return 0.0
-    plus, minus = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    for value in range(count.shape[0]):
-        extra = count[value] * total - whole[value] * pairs
-        node = leaf_node[value]
+    for at in range(2 * n_nodes):
+        room[at] = 0
+    for value in range(goals.begin[g], goals.begin[g + 1]):
+        extra = counts[value] * total - goals.whole[value] * pairs
+        node = goals.leaf_node[value]
         if extra > 0:
-            plus[node] = extra
+            room[node] = extra
         else:
-            minus[node] = -extra
+            room[n_nodes + node] = -extra
     moved = 0.0
     for node in range(n_nodes - 1, -1, -1):  # parents come before their children
-        evened = min(plus[node], minus[node])
-        moved += height[node] * np.float64(evened)
-        if parent[node] >= 0:
-            plus[parent[node]] += plus[node] - evened
-            minus[parent[node]] += minus[node] - evened
-    return moved / (height[0] * np.float64(pairs) * total)
+        evened = min(room[node], room[n_nodes + node])
+        moved += goals.height[first + node] * np.float64(evened)
+        above = goals.parent[first + node]
+        if above >= 0:
+            room[above] += room[node] - evened
+            room[n_nodes + above] += room[n_nodes + node] - evened
+    return moved / (goals.height[first] * np.float64(pairs) * total)
 
 
-@njit(cache=True)
+@inner
 def gain(count, pairs, whole, total):
     """Return by how much one value's share grows, relative to its share in the whole release."""
     return (count * total - whole * pairs) / (np.float64(whole) * pairs)
 
 
-@njit(cache=True)
-def likeness(count, pairs, whole, total, beta, enhanced):
+@inner
+def likeness(counts, begin, end, pairs, whole, total, beta, enhanced):
     """Return the largest gain, and the largest one in proportion to what is allowed."""
     largest, nearest = 0.0, 0.0
-    for value in range(count.shape[0]):
-        if count[value] > 0 and whole[value] == 0:
+    for value in range(begin, end):
+        if counts[value] > 0 and whole[value] == 0:
             return np.inf, np.inf  # only when it is tried out what a value that nobody has would do
-        if count[value] * total > whole[value] * pairs:
-            grows = gain(count[value], pairs, whole[value], total)
+        if counts[value] * total > whole[value] * pairs:
+            grows = gain(counts[value], pairs, whole[value], total)
             surprise = -np.log(whole[value] / total)
             limit = min(beta, surprise) if enhanced else beta
             largest = max(largest, np.inf if enhanced and grows > surprise else grows)
@@ -228,34 +234,46 @@ def likeness(count, pairs, whole, total, beta, enhanced):
     return largest, nearest
 
 
-@njit(cache=True)
-def disclosure(count, pairs, whole, total):
+@inner
+def disclosure(counts, begin, end, pairs, whole, total):
     """Return the largest |ln(q/p)| of the values that the class has, and how many it lacks."""
     largest, absent = 0.0, 0
-    for value in range(count.shape[0]):
-        if whole[value] > 0 and count[value] == 0:
+    for value in range(begin, end):
+        if whole[value] > 0 and counts[value] == 0:
             absent += 1
         elif whole[value] > 0:
-            ratio = (count[value] * np.float64(total)) / (np.float64(whole[value]) * pairs)
+            ratio = (counts[value] * np.float64(total)) / (np.float64(whole[value]) * pairs)
             largest = max(largest, abs(np.log(ratio)))
     return largest, absent
 
 
-@njit(cache=True)
-def judged_alone(kind, bound, second, count, pairs, holders):
+@inner
+def judged_recursively(bound, second, counts, begin, end, pairs, room):
+    """Judge recursive l-diversity; see `judged`. Writes `room`."""
+    size = end - begin
+    for at in range(size):
+        room[at] = counts[begin + at]
+    sort_front(room, size)
+    first, tail = recursive_tail(room, size, int(bound))
+    holds = tail > 0 and first / tail < second
+    lack = (first - second * tail) / pairs if pairs > 0 else 2.0  # any value is better than none
+    return holds, np.float64(recursive_l(room, size, second)), lack
+
+
+@inner
+def judged_alone(kind, bound, second, counts, begin, end, pairs, holders, room):
     """Judge a class by its own values; see `judged`."""
     if kind == DISTINCT:
-        found = np.float64(distinct_values(count))
+        found = np.float64(distinct_values(counts, begin, end))
         return found >= bound, found, (bound - found) / bound
     if kind == ENTROPY:
-        number = entropy_number(count, pairs)
+        number = entropy_number(counts, begin, end, pairs)
         return number >= bound - ROUNDING, number, (bound - number) / bound
     if kind == RECURSIVE:
-        first, tail = recursive_tail(count, int(bound))
-        holds = tail > 0 and first / tail < second
-        lack = (first - second * tail) / pairs if pairs > 0 else 2.0  # any value is better than none
-        return holds, np.float64(recursive_l(count, second)), lack
-    most = count.max() if count.shape[0] > 0 else 0
+        return judged_recursively(bound, second, counts, begin, end, pairs, room)
+    most = np.int64(0)
+    for value in range(begin, end):
+        most = max(most, counts[value])
     share = most / holders if holders > 0 else 0.0
     if kind == FREQUENCY:
         number = np.float64(holders // most) if most > 0 else np.inf
@@ -263,98 +281,101 @@ def judged_alone(kind, bound, second, count, pairs, holders):
     return share <= bound, share, share / bound - 1.0
 
 
-@njit(cache=True)
-def judged_beside(goals, g, kind, bound, count, pairs):
+@inner
+def judged_beside(goals, g, kind, bound, counts, pairs, room):
     """Judge a class beside the whole release; see `judged`."""
-    begin, end = goals.begin[g], goals.begin[g + 1]
-    whole = goals.whole[begin:end]
-    total = whole.sum()
+    begin, end, whole = goals.begin[g], goals.begin[g + 1], goals.whole
+    total = np.int64(0)
+    for value in range(begin, end):
+        total += whole[value]
     if pairs == 0:
         return True, 0.0, 0.0  # whoever finds a person there knows no more than the table tells
-    if kind in (BASIC, ENHANCED):
-        largest, nearest = likeness(count, pairs, whole, total, bound, kind == ENHANCED)
+    if BASIC <= kind <= ENHANCED:
+        largest, nearest = likeness(counts, begin, end, pairs, whole, total, bound, kind == ENHANCED)
         return largest <= bound, largest, nearest - 1.0
     if kind == DELTA:
-        largest, absent = disclosure(count, pairs, whole, total)
+        largest, absent = disclosure(counts, begin, end, pairs, whole, total)
         lack = absent + max(0.0, largest / bound - 1.0)
         return absent == 0 and largest < bound, np.inf if absent else largest, lack
     if kind == EQUAL:
-        far = equal_distance(count, pairs, whole, total)
+        far = equal_distance(counts, begin, end, pairs, whole, total)
     elif kind == ORDERED:
-        far = ordered_distance(count, pairs, whole, total)
+        far = ordered_distance(counts, begin, end, pairs, whole, total)
     else:
-        first, last = goals.node_at[g], goals.node_at[g + 1]
-        far = tree_distance(
-            count, pairs, whole, total, goals.parent[first:last], goals.height[first:last],
-            goals.leaf_node[begin:end],
-        )  # fmt: skip
+        far = tree_distance(goals, g, counts, pairs, total, room)
     return far <= bound, far, far - bound
 
 
-@njit(cache=True)
-def judged(goals, g, count, pairs, holders):
+@inner
+def judged(goals, g, counts, pairs, holders, room):
     """Judge one goal on the counts of a class: whether it holds, the number achieved, what it lacks.
 
-    What a class lacks is 0 when the goal holds, and above 0 the more, the further it is from it.
+    What a class lacks is 0 when the goal holds, and above 0 the more, the further it is from it. `counts` are
+    those of all goals. Writes `room`.
     """
     kind, bound = goals.kind[g], goals.bound[g]
     if kind >= EQUAL:
-        holds, achieved, lack = judged_beside(goals, g, kind, bound, count, pairs)
+        holds, achieved, lack = judged_beside(goals, g, kind, bound, counts, pairs, room)
     else:
-        holds, achieved, lack = judged_alone(kind, bound, goals.second[g], count, pairs, holders)
+        holds, achieved, lack = judged_alone(
+            kind, bound, goals.second[g], counts, goals.begin[g], goals.begin[g + 1], pairs, holders, room
+        )
     return holds, achieved, 0.0 if holds else max(lack, ROUNDING)
 
 
-@njit(cache=True)
-def own_counts(goals, tally, g):
-    """Return the part of the counts that one goal is about."""
-    return tally.counts[goals.begin[g] : goals.begin[g + 1]]
+@inner
+def judged_tally(goals, tally, g):
+    """Judge one goal on the class in the tally; see `judged`."""
+    return judged(goals, g, tally.counts, tally.pairs[g], tally.holders[g], tally.room)
 
 
-@managed
+@inner
 def total_lack(goals, tally):
     """Return what a class lacks in people and in all goals: 0 when it is good."""
     lack = max(0, goals.k - tally.size[0]) / goals.k
     for g in range(goals.kind.shape[0]):
-        lack += judged(goals, g, own_counts(goals, tally, g), tally.pairs[g], tally.holders[g])[2]
+        lack += judged_tally(goals, tally, g)[2]
     return lack
 
 
-@managed
+@inner
 def is_good(goals, tally):
     """Tell whether a class has k people and meets every goal."""
+    if goals is None:
+        return True
     if tally.size[0] < goals.k:
         return False
+    good = True
     for g in range(goals.kind.shape[0]):
-        if not judged(goals, g, own_counts(goals, tally, g), tally.pairs[g], tally.holders[g])[0]:
-            return False
-    return True
+        good = good and judged_tally(goals, tally, g)[0]
+    return good
 
 
-@njit(cache=True)
-def mark_helpful(goals, g, count, pairs, holders, helpful):
-    """Mark the values of which one more would bring a goal that fails nearer. Writes `helpful`."""
-    holds, _, lack = judged(goals, g, count, pairs, holders)
-    helpful[:] = False
-    if holds:
-        return
-    for value in range(count.shape[0]):
-        count[value] += 1
-        helpful[value] = judged(goals, g, count, pairs + 1, holders + 1)[2] < lack
-        count[value] -= 1
+@inner
+def mark_helpful(goals, g, counts, pairs, holders, helpful, room):
+    """Mark the values of which one more would bring a goal that fails nearer. Writes `helpful`, `room`."""
+    holds, _, lack = judged(goals, g, counts, pairs, holders, room)
+    for value in range(goals.begin[g], goals.begin[g + 1]):
+        helpful[value] = False
+        if not holds:
+            counts[value] += 1
+            helpful[value] = judged(goals, g, counts, pairs + 1, holders + 1, room)[2] < lack
+            counts[value] -= 1
 
 
-@managed
+@inner
 def mark_all_helpful(goals, tally, helpful):
     """Mark the values, of all goals, of which one more would help the class. Writes `helpful`."""
-    for g in range(goals.kind.shape[0]):
-        part = helpful[goals.begin[g] : goals.begin[g + 1]]
-        mark_helpful(goals, g, own_counts(goals, tally, g), tally.pairs[g], tally.holders[g], part)
+    if goals is not None:
+        for g in range(goals.kind.shape[0]):
+            mark_helpful(goals, g, tally.counts, tally.pairs[g], tally.holders[g], helpful, tally.room)
 
 
-@unmanaged
+@inner
 def helps(goals, tally, helpful, row):
     """Tell whether a row brings the class a person that it lacks, or a value that helps."""
+    if goals is None:
+        return True
     if tally.size[0] < goals.k and tally.seen[goals.person[row]] == 0:
         return True
     for g in range(goals.kind.shape[0]):
@@ -364,55 +385,74 @@ def helps(goals, tally, helpful, row):
     return False
 
 
-@unmanaged
-def add_rows(goals, tally, rows):
-    """Count the rows listed. Writes `tally`."""
-    for row in rows:
-        add(goals, tally, row)
+@inner
+def add_rows(goals, tally, rows, begin, end):
+    """Count the rows listed from `begin` to `end`. Writes `tally`."""
+    for at in range(begin, end):
+        add(goals, tally, rows[at])
 
 
-@unmanaged
-def remove_rows(goals, tally, rows):
-    """Take the rows listed out again. Writes `tally`."""
-    for row in rows:
-        remove(goals, tally, row)
+@inner
+def remove_rows(goals, tally, rows, begin, end):
+    """Take the rows listed from `begin` to `end` out again. Writes `tally`."""
+    for at in range(begin, end):
+        remove(goals, tally, rows[at])
 
 
-@njit(cache=True)
-def are_good(goals, tally, rows):
+@inner
+def are_good(goals, tally, rows, begin, end):
     """Tell whether the rows listed would make a good class. `tally` is empty before and after."""
-    add_rows(goals, tally, rows)
+    add_rows(goals, tally, rows, begin, end)
     good = is_good(goals, tally)
-    remove_rows(goals, tally, rows)
+    remove_rows(goals, tally, rows, begin, end)
     return good
 
 
-@njit(cache=True)
-def all_good(goals, tally, rows, ends):
-    """Tell whether all classes are good; their rows stand together in `rows` and end at `ends`."""
-    begin = 0
-    for end in ends:
-        if not are_good(goals, tally, rows[begin:end]):
-            return False
-        begin = end
-    return True
+@entry
+def count_rows(goals, tally, rows, joins):
+    """Count the rows listed, or take them out again. Writes `tally`."""
+    if joins:
+        add_rows(goals, tally, rows, 0, rows.shape[0])
+    else:
+        remove_rows(goals, tally, rows, 0, rows.shape[0])
 
 
-@njit(cache=True)
-def judge_classes(goals, tally, rows, ends, holds, achieved, people):
-    """Judge every class, whose rows stand together in `rows` and end at `ends`.
+@entry
+def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
+    """Judge every class, whose rows stand together in `rows` and end at `ends`; tell whether all are good.
 
-    Writes `holds` (n_classes, G), `achieved` (n_classes, G) and `people` (n_classes). `tally` is
-    empty before and after.
+    Where `stops` is set, the first class that is not good is the last one judged. Writes `holds`
+    (n_classes, G), `achieved` (n_classes, G) and `people` (n_classes). `tally` is the same before and after;
+    what it counts already is counted with every class.
     """
-    begin = 0
+    begin, good = 0, True
     for c in range(ends.shape[0]):
-        members = rows[begin : ends[c]]
-        add_rows(goals, tally, members)
+        add_rows(goals, tally, rows, begin, ends[c])
         people[c] = tally.size[0]
+        good &= people[c] >= goals.k
         for g in range(goals.kind.shape[0]):
-            count = own_counts(goals, tally, g)
-            found = judged(goals, g, count, tally.pairs[g], tally.holders[g])
+            found = judged_tally(goals, tally, g)
             holds[c, g], achieved[c, g] = found[0], found[1]
-        remove_rows(goals, tally, members)
+            good &= found[0]
+        remove_rows(goals, tally, rows, begin, ends[c])
         begin = ends[c]
+        if stops and not good:
+            break
+    return good
+
+
+def all_good(goals: Goals, tally: Tally, rows: LongArray, ends: LongArray) -> bool:
+    """Tell whether all classes are good; their rows stand together in `rows` and end at `ends`."""
+    n_classes, n_goals = len(ends), len(goals.kind)
+    holds, achieved = np.zeros((n_classes, n_goals), np.bool_), np.zeros((n_classes, n_goals))
+    people = np.zeros(n_classes, np.int64)
+    return bool(judge_classes(goals, tally, rows, ends, True, holds, achieved, people))
+
+
+def goals_met(goals: Goals, tally: Tally) -> npt.NDArray[np.bool_]:
+    """Return for each goal whether the class in the tally meets it."""
+    holds, achieved = np.zeros((1, len(goals.kind)), np.bool_), np.zeros((1, len(goals.kind)))
+    nobody, ends = np.zeros(0, np.int64), np.zeros(1, np.int64)
+    judge_classes(goals, tally, nobody, ends, False, holds, achieved, np.zeros(1, np.int64))
+    met: npt.NDArray[np.bool_] = holds[0]
+    return met

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove
+from shoal.kernels.compiling import inner
+from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove
 from shoal.kernels.space import box_cost, copy_box, joined_cost, set_box, widen_box
-from shoal.kernels.unmanaged import inner, unmanaged
 
 FAR = np.int64(1) << 62
 GROWING = np.int64(0)  # the box of the class that grows; those that are grown follow
@@ -51,7 +51,7 @@ def add_row(cell, rows, at, best, low, high):
     """Make a row the next of the class that grows. Writes `rows`, the box and the tally."""
     rows[at], rows[best] = rows[best], rows[at]
     widen_box(cell, low, high, GROWING, rows[at])
-    if cell.goals.active:
+    if asks(cell.goals):
         add(cell.goals, cell.tally, cell.ids[rows[at]])
 
 
@@ -67,7 +67,7 @@ def grow_class(cell, rows, begin, end, low, high, helpful):
     while at < begin + cell.k:
         add_row(cell, rows, at, cheapest_row(cell, rows, at, end, low, high), low, high)
         at += 1
-    if not cell.goals.active:
+    if not asks(cell.goals):
         return at
     while not is_good(cell.goals, cell.tally):
         mark_all_helpful(cell.goals, cell.tally, helpful)
@@ -82,7 +82,7 @@ def grow_class(cell, rows, begin, end, low, high, helpful):
     return at if good else begin
 
 
-@unmanaged
+@inner
 def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful):
     """Grow classes, the first around place `first`, each next one around the row furthest from the last.
 
@@ -118,7 +118,7 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
 @inner
 def stays_good(cell, rows, begin, place, number, labels):
     """Tell whether a class of the rows from `begin` on stays good when the row at `place` joins it."""
-    if not cell.goals.active:
+    if not asks(cell.goals):
         return True
     add(cell.goals, cell.tally, cell.ids[rows[place]])
     for at in range(begin, place):

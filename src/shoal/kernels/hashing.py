@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import entry, inner
 
 _OFFSET = np.uint64(0xCBF29CE484222325)  # FNV-1a, 64 bits
 _PRIME = np.uint64(0x100000001B3)
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True)
+@inner
 def mixed(value):
     """Spread every bit of a 64-bit number over all bits (the finalizer of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -18,7 +19,7 @@ def mixed(value):
     return value ^ (value >> np.uint64(31))
 
 
-@njit(cache=True)
+@entry
 def add_texts(state, offsets, data, present):
     """Fold one text column into the running hash of every row.
 
@@ -33,7 +34,7 @@ def add_texts(state, offsets, data, present):
         state[row] = mixed(state[row] ^ mixed(value))
 
 
-@njit(cache=True)
+@entry
 def add_numbers(state, numbers):
     """Fold one number into the running hash of every row. Writes `state`."""
     for row in range(state.shape[0]):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.trees import n_nodes
 
@@ -39,7 +39,7 @@ class Work(NamedTuple):
     general: np.ndarray  # int32 (n_tree): a tuple
 
 
-@njit(cache=True)
+@inner
 def costs_over(trees, col, node, over):
     """Compute what the lowest node over `node` and each other one costs. Writes `over`."""
     nodes = trees.node_at[col]
@@ -55,7 +55,7 @@ def costs_over(trees, col, node, over):
             over[other] = over[trees.parent[to]]
 
 
-@njit(cache=True)
+@inner
 def common_node(trees, col, one, other):
     """Return the lowest node over two nodes."""
     nodes = trees.node_at[col]
@@ -67,7 +67,7 @@ def common_node(trees, col, one, other):
     return one
 
 
-@njit(cache=True)
+@inner
 def tuple_key(node):
     """Hash a tuple."""
     key = np.uint64(0)
@@ -77,7 +77,7 @@ def tuple_key(node):
     return np.int64(key)
 
 
-@njit(cache=True)
+@inner
 def set_tuple(classes, c, node, trees):
     """Give a class its tuple. Writes `classes`."""
     cost = np.int64(0)
@@ -88,28 +88,26 @@ def set_tuple(classes, c, node, trees):
     classes.key[c] = tuple_key(node)
 
 
-@njit(cache=True)
+@inner
 def judge(classes, c, k, goals, tally):
     """Note whether a class is good. Writes `classes`; `tally` is empty before and after."""
     classes.good[c] = classes.size[c] >= k
-    if not goals.active:
-        return
-    row = classes.head[c]
-    while row >= 0:
-        add(goals, tally, row)
-        row = classes.next[row]
-    classes.good[c] &= is_good(goals, tally)
-    row = classes.head[c]
-    while row >= 0:
-        remove(goals, tally, row)
-        row = classes.next[row]
+    if goals is not None:
+        row = classes.head[c]
+        while row >= 0:
+            add(goals, tally, row)
+            row = classes.next[row]
+        classes.good[c] &= is_good(goals, tally)
+        row = classes.head[c]
+        while row >= 0:
+            remove(goals, tally, row)
+            row = classes.next[row]
 
 
-@njit(cache=True)
-def start(leaf, tuples, trees, classes, k, goals, tally):
-    """Make a class of each set of equal rows, which stand together. Writes `classes`."""
+@inner
+def start(leaf, tuples, trees, classes, k, goals, tally, work):
+    """Make a class of each set of equal rows, which stand together. Writes `classes`, `work`."""
     n = tuples.shape[0]
-    node = np.zeros(leaf.shape[0], np.int32)
     for row in range(n):
         c = tuples[row]
         classes.of_row[row] = c
@@ -118,17 +116,18 @@ def start(leaf, tuples, trees, classes, k, goals, tally):
         if row == 0 or tuples[row - 1] != c:
             classes.head[c] = row
             for col in range(leaf.shape[0]):
-                node[col] = trees.leaf_node[trees.leaf_at[col] + leaf[col, row]]
-            set_tuple(classes, c, node, trees)
+                work.general[col] = trees.leaf_node[trees.leaf_at[col] + leaf[col, row]]
+            set_tuple(classes, c, work.general, trees)
     for c in range(tuples[n - 1] + 1):
         judge(classes, c, k, goals, tally)
 
 
-@njit(cache=True)
+@inner
 def join_tuples(classes, n_classes, small, trees, work):
     """Compute F of the small class's tuple together with that of each class. Writes `work.joined`."""
-    joined = work.joined[:n_classes]
-    joined[:] = 0
+    joined = work.joined
+    for c in range(n_classes):
+        joined[c] = 0
     for col in range(classes.node.shape[0]):
         costs_over(trees, col, classes.node[col, small], work.over)
         node = classes.node[col]
@@ -136,13 +135,13 @@ def join_tuples(classes, n_classes, small, trees, work):
             joined[c] += work.over[node[c]]
 
 
-@njit(cache=True)
+@inner
 def taken(n1, size, k):
     """Return how many rows of another class one of n1 rows merges with: all, or a stub if it is small."""
     return k - n1 if n1 < k and n1 + size >= 2 * k else size
 
 
-@njit(cache=True)
+@inner
 def closest_class(classes, n_classes, small, k, trees, work):
     """Return the class nearest to a small one, and how far it is; of equals the one that comes first."""
     join_tuples(classes, n_classes, small, trees, work)
@@ -158,7 +157,7 @@ def closest_class(classes, n_classes, small, k, trees, work):
     return best, least
 
 
-@njit(cache=True)
+@inner
 def merged_lists(following, one, other):
     """Merge two ascending lists of rows; return the first row. Writes `following`."""
     if one < 0 or other < 0:
@@ -181,7 +180,7 @@ def merged_lists(following, one, other):
     return head
 
 
-@njit(cache=True)
+@inner
 def claim(classes, c):
     """Tell the rows of a class which one they are in. Writes `classes.of_row`."""
     row = classes.head[c]
@@ -190,7 +189,7 @@ def claim(classes, c):
         row = classes.next[row]
 
 
-@njit(cache=True)
+@inner
 def take_stub(classes, c, n_rows):
     """Cut the first rows off a class; return the first one. Writes `classes`."""
     head = classes.head[c]
@@ -203,7 +202,7 @@ def take_stub(classes, c, n_rows):
     return head
 
 
-@njit(cache=True)
+@inner
 def vanish(classes, n_classes, c):
     """Put the last class in the place of one that has vanished; return how many there are."""
     last = n_classes - 1
@@ -217,7 +216,7 @@ def vanish(classes, n_classes, c):
     return last
 
 
-@njit(cache=True)
+@inner
 def class_like(classes, n_classes, c):
     """Return another class with the same tuple, or -1."""
     key = classes.key[c]
@@ -231,7 +230,7 @@ def class_like(classes, n_classes, c):
     return -1
 
 
-@njit(cache=True)
+@inner
 def merge(classes, n_classes, small, other, k, trees, goals, tally, work):
     """Merge a small class with another, or with its stub; return how many classes there are."""
     for col in range(classes.node.shape[0]):
@@ -264,7 +263,7 @@ def merge(classes, n_classes, small, other, k, trees, goals, tally, work):
     return vanish(classes, n_classes, other) if is_whole else n_classes
 
 
-@njit(cache=True)
+@inner
 def suppress(classes, n_classes, c):
     """Leave out the rows of a class; return how many classes there are."""
     row = classes.head[c]
@@ -274,15 +273,19 @@ def suppress(classes, n_classes, c):
     return vanish(classes, n_classes, c)
 
 
-@njit(cache=True)
-def merge_small(order, trees, classes, goals, tally, cursor, settings, work):
+@entry
+def merge_small(leaf, tuples, order, trees, classes, goals, tally, cursor, settings, work):
     """Merge classes that are not good, the one with the earliest row in `order` first, for a while.
 
-    cursor: [rows of `order` done, classes, rows that may still be suppressed]. settings: [k, cost a
-    row above which a class is an outlier or -1, classes looked at in this call]. Writes everything
-    but `order`, `trees`, `goals` and `settings`.
+    cursor: [rows of `order` done, classes, rows that may still be suppressed]; with no classes they are
+    made first: one of each set of equal rows. settings: [k, cost a row above which a class is an outlier
+    or -1, classes looked at in this call]. Writes `classes`, `tally`, `cursor` and `work`.
     """
     k, outlier, budget = settings[0], settings[1], settings[2]
+    if cursor[1] == 0:
+        start(leaf, tuples, trees, classes, k, goals, tally, work)
+        cursor[1] = tuples[tuples.shape[0] - 1] + 1
+        return
     n = order.shape[0]
     while cursor[0] < n and budget > 0:
         small = classes.of_row[order[cursor[0]]]

@@ -13,10 +13,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from shoal.kernels.classes import width
-from shoal.kernels.goals import add, helps, is_good, mark_all_helpful, remove_rows
+from shoal.kernels.compiling import entry, inner, parallel
+from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove_rows
+from shoal.kernels.sorting import first_least
 from shoal.kernels.trees import lifted, reach_from
 
 COMPACT_AT = 16  # compact once a sixteenth of the units are used up
@@ -58,22 +60,29 @@ class Scan(NamedTuple):
 
     cost: np.ndarray  # int32 (m)
     best: np.ndarray  # int32 (blocks)
+    n_units: np.ndarray  # int64 (1): those that still have free rows, at the front
     block: int  # units in a block: their costs should stay in the first-level cache
-    parallel_from: int  # blocks; below this, waking a second thread costs more than it saves
+    parallel_from: int | None  # blocks; below this, waking a second thread costs more than it saves
 
 
-@njit(cache=True)
-def start_box(box, trees, position, leaf):
+@inner
+def number_of_blocks(scan):
+    """Count the blocks of the units at the front."""
+    return (scan.n_units[0] + scan.block - 1) // scan.block
+
+
+@inner
+def start_box(box, trees, positions, leaves, at):
     """Make the box hold one point. Writes `box`."""
-    box.low[:] = position
-    box.high[:] = position
-    for col in range(leaf.shape[0]):
-        leaves = trees.leaf_at[col]
-        box.node[col] = trees.leaf_node[leaves + leaf[col]]
-        reach_from(trees, col, leaf[col], box.reach[leaves:])
+    for col in range(positions.shape[0]):
+        box.low[col] = box.high[col] = positions[col, at]
+    for col in range(leaves.shape[0]):
+        leaf = leaves[col, at]
+        box.node[col] = trees.leaf_node[trees.leaf_at[col] + leaf]
+        reach_from(trees, col, leaf, box.reach[trees.leaf_at[col] :])
 
 
-@njit(cache=True)
+@inner
 def widen_node(box, trees, col, leaf):
     """Lift one column's node until it covers `leaf`; note in `box.change` what that adds to costs."""
     nodes, leaves = trees.node_at[col], trees.leaf_at[col]
@@ -81,20 +90,21 @@ def widen_node(box, trees, col, leaf):
     box.node[col] = node
     # Below the new node every leaf now costs the node's height; outside it nothing changes, because
     # the lowest common ancestor with the old node already was the one with the new node.
-    box.change[leaves : leaves + box_leaves(trees, col)] = 0
+    for at in range(leaves, leaves + box_leaves(trees, col)):
+        box.change[at] = 0
     height = trees.height[nodes + node]
     for at in range(leaves + trees.first_leaf[nodes + node], leaves + trees.last_leaf[nodes + node] + 1):
         box.change[at] = height - box.reach[at]
         box.reach[at] = height
 
 
-@njit(cache=True)
+@inner
 def box_leaves(trees, col):
     """Count the leaves of one column's tree."""
     return trees.last_leaf[trees.node_at[col]] + 1
 
 
-@njit(cache=True)
+@inner
 def block_minimum(cost, begin, stop):
     """Return the least cost in a block."""
     least = np.int32(DEAD)
@@ -103,7 +113,7 @@ def block_minimum(cost, begin, stop):
     return least
 
 
-@njit(cache=True)
+@inner
 def fill_block(units, trees, box, span, cost, begin, stop):
     """Compute what the class costs with each unit of a block. Writes `cost`."""
     for unit in range(begin, stop):
@@ -122,7 +132,7 @@ def fill_block(units, trees, box, span, cost, begin, stop):
             cost[unit] = DEAD
 
 
-@njit(cache=True)
+@inner
 def update_ranges(position, old_low, old_high, low, high, full, cost, begin, stop):
     """Bring a block's costs up to date after one range column grew. Writes `cost`."""
     for unit in range(begin, stop):
@@ -131,14 +141,14 @@ def update_ranges(position, old_low, old_high, low, high, full, cost, begin, sto
         cost[unit] += new - width(min(old_low, at), max(old_high, at), full)
 
 
-@njit(cache=True)
+@inner
 def update_nodes(leaf, change, cost, begin, stop):
     """Bring a block's costs up to date after one tree column grew. Writes `cost`."""
     for unit in range(begin, stop):
         cost[unit] += change[leaf[unit]]
 
 
-@njit(cache=True)
+@inner
 def update_block(units, trees, box, old, span, changed, cost, begin, stop):
     """Bring a block's costs up to date in the columns that grew. Writes `cost`."""
     n_range = units.position.shape[0]
@@ -153,11 +163,11 @@ def update_block(units, trees, box, old, span, changed, cost, begin, stop):
             update_nodes(units.leaf[col], box.change[trees.leaf_at[col] :], cost, begin, stop)
 
 
-@njit(cache=True)
+@inner
 def scan_block(units, trees, box, old, span, changed, afresh, scan, block):
     """Compute one block's costs, afresh or by what changed, and note the least. Writes `scan`."""
     begin = block * scan.block
-    stop = min(begin + scan.block, scan.cost.shape[0])
+    stop = min(begin + scan.block, scan.n_units[0])
     if afresh:
         fill_block(units, trees, box, span, scan.cost, begin, stop)
     else:
@@ -165,24 +175,31 @@ def scan_block(units, trees, box, old, span, changed, afresh, scan, block):
     scan.best[block] = block_minimum(scan.cost, begin, stop)
 
 
-@njit(cache=True, parallel=True)
-def scan_parallel(units, trees, box, old, span, changed, afresh, scan):
+@parallel
+def scan_parallel(units, trees, box, old, span, changed, afresh, scan, n_blocks):
     """Scan all blocks, each by whichever thread is free."""
-    for block in prange(scan.best.shape[0]):
+    for block in prange(n_blocks):
         scan_block(units, trees, box, old, span, changed, afresh, scan, block)
 
 
-@njit(cache=True)
+@inner
 def scan_all(units, trees, box, old, span, changed, afresh, scan):
     """Compute what the class costs with each unit. Writes `scan`."""
-    if scan.best.shape[0] >= scan.parallel_from:
-        scan_parallel(units, trees, box, old, span, changed, afresh, scan)
-    else:
-        for block in range(scan.best.shape[0]):
-            scan_block(units, trees, box, old, span, changed, afresh, scan, block)
+    scan_blocks(units, trees, box, old, span, changed, afresh, scan, scan.parallel_from)
 
 
-@njit(cache=True)
+@inner
+def scan_blocks(units, trees, box, old, span, changed, afresh, scan, parallel_from):
+    """Scan all blocks; by several threads from so many blocks on, None for never."""
+    n_blocks = number_of_blocks(scan)
+    if parallel_from is not None and n_blocks >= parallel_from:
+        scan_parallel(units, trees, box, old, span, changed, afresh, scan, n_blocks)
+        return
+    for block in range(n_blocks):
+        scan_block(units, trees, box, old, span, changed, afresh, scan, block)
+
+
+@inner
 def earliest(units, rows, unit, n_units):
     """Among the units of one quasi tuple, return the one whose first free row stands first."""
     best = unit
@@ -194,35 +211,37 @@ def earliest(units, rows, unit, n_units):
     return best
 
 
-@njit(cache=True)
+@inner
 def furthest_unit(units, rows, scan):
     """Return the unit that costs most together with the box, the first one of equals."""
     greatest = np.int32(-1)
-    for unit in range(scan.cost.shape[0]):
+    for unit in range(scan.n_units[0]):
         cost = scan.cost[unit]
         greatest = max(greatest, cost if cost < DEAD else np.int32(-1))
     unit = 0
     while scan.cost[unit] != greatest:
         unit += 1
-    return earliest(units, rows, unit, scan.cost.shape[0])
+    return earliest(units, rows, unit, scan.n_units[0])
 
 
-@njit(cache=True)
+@inner
 def cheapest_unit(units, rows, scan):
     """Return the unit that costs least together with the box, the first one of equals."""
-    block = int(np.argmin(scan.best))
+    block = first_least(scan.best, number_of_blocks(scan))
     unit = block * scan.block
     while scan.cost[unit] != scan.best[block]:
         unit += 1
-    return earliest(units, rows, unit, scan.cost.shape[0])
+    return earliest(units, rows, unit, scan.n_units[0])
 
 
-@njit(cache=True)
+@inner
 def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
     """Return the cheapest unit when a label outside the class's majority costs `penalty` more."""
-    most = counts.max()
+    most = counts[0]
+    for label in range(1, counts.shape[0]):
+        most = max(most, counts[label])
     least, best = np.int64(1) << 62, -1
-    for unit in range(scan.cost.shape[0]):
+    for unit in range(scan.n_units[0]):
         if scan.cost[unit] >= DEAD:
             continue
         value = (size + 1) * np.int64(scan.cost[unit])
@@ -234,11 +253,11 @@ def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
     return best
 
 
-@njit(cache=True)
+@inner
 def cheapest_helping(units, rows, scan, goals, work):
     """Return the cheapest unit whose next row brings the class nearer to its goals, -1 for none."""
     least, best = np.int32(DEAD), -1
-    for unit in range(scan.cost.shape[0]):
+    for unit in range(scan.n_units[0]):
         cost = scan.cost[unit]
         if cost > least or cost >= DEAD:
             continue
@@ -249,7 +268,7 @@ def cheapest_helping(units, rows, scan, goals, work):
     return best
 
 
-@njit(cache=True)
+@inner
 def take(units, rows, unit, scan, labels, number):
     """Give the unit's first free row to class `number`; return 1 if that was its last, else 0."""
     labels[rows[units.head[unit]]] = number
@@ -257,19 +276,19 @@ def take(units, rows, unit, scan, labels, number):
     return retire(units, unit, scan)
 
 
-@njit(cache=True)
+@inner
 def retire(units, unit, scan):
     """Pass over a unit from now on if it has no free row; return 1 then, else 0. Writes `scan`."""
     if units.head[unit] < units.end[unit]:
         return 0
     scan.cost[unit] = DEAD
     block = unit // scan.block
-    stop = min((block + 1) * scan.block, scan.cost.shape[0])
+    stop = min((block + 1) * scan.block, scan.n_units[0])
     scan.best[block] = block_minimum(scan.cost, block * scan.block, stop)
     return 1
 
 
-@njit(cache=True)
+@inner
 def widen(units, trees, box, unit, changed):
     """Make the box cover a unit; mark the columns that grew. Writes `box`, `changed`."""
     grew = False
@@ -290,7 +309,14 @@ def widen(units, trees, box, unit, changed):
     return grew
 
 
-@njit(cache=True)
+@inner
+def keep_range(box, old):
+    """Note how wide the box is in its range columns. Writes `old`."""
+    for col in range(box.low.shape[0]):
+        old.low[col], old.high[col] = box.low[col], box.high[col]
+
+
+@inner
 def box_diversity(trees, box, span):
     """Return D of the box: what one row of the class costs."""
     total = np.int64(0)
@@ -301,48 +327,47 @@ def box_diversity(trees, box, span):
     return total
 
 
-@njit(cache=True)
-def squeeze(values, kept):
+@inner
+def squeeze(values, n_units, kept):
     """Move the kept entries of one array to the front, in order. Writes `values`."""
     to = 0
-    for at in range(kept.shape[0]):
+    for at in range(n_units):
         if kept[at]:
             values[to] = values[at]
             to += 1
 
 
-@njit(cache=True)
-def compact(units, n_units):
-    """Move the units that have free rows to the front, in order; return how many there are."""
-    kept = units.head[:n_units] < units.end[:n_units]
+@inner
+def compact(units, scan):
+    """Move the units that have free rows to the front, in order. Writes `units`, `scan`.
+
+    The costs are of no use any more, so they hold which units are kept.
+    """
+    n_units, n_kept, kept = scan.n_units[0], np.int64(0), scan.cost
+    for unit in range(n_units):
+        kept[unit] = units.head[unit] < units.end[unit]
+        n_kept += kept[unit]
     for col in range(units.position.shape[0]):
-        squeeze(units.position[col], kept)
+        squeeze(units.position[col], n_units, kept)
     for col in range(units.leaf.shape[0]):
-        squeeze(units.leaf[col], kept)
-    squeeze(units.head, kept)
-    squeeze(units.end, kept)
-    squeeze(units.tuple_id, kept)
-    squeeze(units.label, kept)
-    return kept.sum()
+        squeeze(units.leaf[col], n_units, kept)
+    squeeze(units.head, n_units, kept)
+    squeeze(units.end, n_units, kept)
+    squeeze(units.tuple_id, n_units, kept)
+    squeeze(units.label, n_units, kept)
+    scan.n_units[0] = n_kept
 
 
-@njit(cache=True)
-def front(scan, n_units):
-    """Return a view of the first `n_units` costs."""
-    n_blocks = (n_units + scan.block - 1) // scan.block
-    return Scan(scan.cost[:n_units], scan.best[:n_blocks], scan.block, scan.parallel_from)
-
-
-@njit(cache=True)
+@inner
 def note_row(goals, work, row):
     """Count a row that the class takes, where goals are asked for. Writes `work`."""
-    if goals.active:
+    if goals is not None:
         add(goals, work.tally, row)
         work.taken[work.n_taken[0]] = row
         work.n_taken[0] += 1
 
 
-@njit(cache=True)
+@inner
 def grow_class(
     units, scan, trees, box, old, span, changed, rows, labels, number, k, counts, penalty, goals, work
 ):
@@ -358,93 +383,105 @@ def grow_class(
             counts[units.label[unit]] += 1
         else:
             unit = cheapest_unit(units, rows, scan)
-        old.low[:], old.high[:] = box.low, box.high
+        keep_range(box, old)
         grew = widen(units, trees, box, unit, changed)
         note_row(goals, work, rows[units.head[unit]])
         spent += take(units, rows, unit, scan, labels, number)
-        if grew and (size < k - 1 or goals.active):
+        if grew and (size < k - 1 or asks(goals)):
             # `not grew` is False here; the literal would make Numba compile the scan twice.
             scan_all(units, trees, box, old, span, changed, not grew, scan)
     return unit, spent
 
 
-@njit(cache=True)
+@inner
 def help_class(units, scan, trees, box, old, span, changed, rows, labels, number, goals, work):
     """Add the cheapest row that helps until the class is good or no row does; as `grow_class`."""
     last, spent = -1, 0
-    while not is_good(goals, work.tally):
-        mark_all_helpful(goals, work.tally, work.helpful)
-        unit = cheapest_helping(units, rows, scan, goals, work)
-        if unit < 0:
-            break
-        old.low[:], old.high[:] = box.low, box.high
-        grew = widen(units, trees, box, unit, changed)
-        note_row(goals, work, rows[units.head[unit]])
-        spent += take(units, rows, unit, scan, labels, number)
-        last = unit
-        if grew:
-            scan_all(units, trees, box, old, span, changed, not grew, scan)
+    if goals is not None:
+        while not is_good(goals, work.tally):
+            mark_all_helpful(goals, work.tally, work.helpful)
+            unit = cheapest_helping(units, rows, scan, goals, work)
+            if unit < 0:
+                break
+            keep_range(box, old)
+            grew = widen(units, trees, box, unit, changed)
+            note_row(goals, work, rows[units.head[unit]])
+            spent += take(units, rows, unit, scan, labels, number)
+            last = unit
+            if grew:
+                scan_all(units, trees, box, old, span, changed, not grew, scan)
     return last, spent
 
 
-@njit(cache=True)
+@inner
+def forget_class(goals, work, k):
+    """Empty the tally again; return how many rows the class has. Writes `work`."""
+    if goals is None:
+        return k
+    size = work.n_taken[0]
+    remove_rows(goals, work.tally, work.taken, 0, size)
+    work.n_taken[0] = 0
+    return size
+
+
+@inner
 def record_class(classes, number, size, trees, box, span):
     """Keep a finished class's box for the rows left over. Writes `classes`."""
-    classes.low[:, number] = box.low
-    classes.high[:, number] = box.high
-    classes.node[:, number] = box.node
+    for col in range(span.shape[0]):
+        classes.low[col, number], classes.high[col, number] = box.low[col], box.high[col]
+    for col in range(box.node.shape[0]):
+        classes.node[col, number] = box.node[col]
     classes.size[number] = size
     classes.diversity[number] = box_diversity(trees, box, span)
 
 
-@njit(cache=True)
-def grow(units, trees, box, old, scan, span, rows, labels, classes, goals, work, cursor, settings):
+@entry
+def grow(
+    units, trees, box, old, scan, span, rows, labels, classes, goals, work, cursor, settings, counts, changed
+):
     """Grow the next classes, as many as `settings` allows for one call.
 
-    cursor: [classes grown, free rows, units, unit that must open the next class or -1, units used up].
-    settings: [k, classes in this call, anchor at the first row (0/1), penalty, number of labels].
-    The box holds the row from which "furthest" is measured. Writes everything but `trees`,
-    `span`, `rows`, `goals` and `settings`.
+    cursor: [classes grown, free rows, unit from which "furthest" is measured at the very beginning or -1,
+    unit that must open the next class or -1, units used up]. settings: [k, classes in this call, anchor at
+    the first row (0/1), penalty]. counts: (labels), changed: (n_range + n_tree), both scratch. Between two
+    classes the box holds the row from which "furthest" is measured. Writes everything but `trees`, `span`,
+    `rows`, `goals` and `settings`.
     """
     k, penalty = settings[0], settings[3]
-    counts = np.zeros(settings[4], np.int64)
-    changed = np.zeros(span.shape[0] + box.node.shape[0], np.bool_)
     afresh = k > 0  # always; the literal would make Numba compile the scan twice
+    if cursor[2] >= 0:
+        start_box(box, trees, units.position, units.leaf, cursor[2])
+        cursor[2] = -1
     for _ in range(settings[1]):
         if cursor[1] < k:
             break
-        view = front(scan, cursor[2])
         unit = cursor[3]
         if unit < 0:
-            scan_all(units, trees, box, old, span, changed, afresh, view)
-            unit = furthest_unit(units, rows, view)
+            scan_all(units, trees, box, old, span, changed, afresh, scan)
+            unit = furthest_unit(units, rows, scan)
         cursor[3] = -1
-        first_position, first_leaf = units.position[:, unit].copy(), units.leaf[:, unit].copy()
-        start_box(box, trees, first_position, first_leaf)
-        scan_all(units, trees, box, old, span, changed, afresh, view)
-        counts[:] = 0
+        start_box(box, trees, units.position, units.leaf, unit)
+        scan_all(units, trees, box, old, span, changed, afresh, scan)
+        for label in range(counts.shape[0]):
+            counts[label] = 0
         counts[units.label[unit]] = 1
         note_row(goals, work, rows[units.head[unit]])
-        spent = take(units, rows, unit, view, labels, cursor[0])
+        spent = take(units, rows, unit, scan, labels, cursor[0])
         last, more = grow_class(
-            units, view, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty, goals,
+            units, scan, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty, goals,
             work,
         )  # fmt: skip
-        size, spent = k, spent + more
-        if goals.active:
-            helper, more = help_class(
-                units, view, trees, box, old, span, changed, rows, labels, cursor[0], goals, work
-            )
-            last, spent = helper if helper >= 0 else last, spent + more
-            size = work.n_taken[0]
-            remove_rows(goals, work.tally, work.taken[:size])
-            work.n_taken[0] = 0
+        helper, even_more = help_class(
+            units, scan, trees, box, old, span, changed, rows, labels, cursor[0], goals, work
+        )
+        last = helper if helper >= 0 else last
+        size = forget_class(goals, work, k)
         record_class(classes, cursor[0], size, trees, box, span)
-        if settings[2] == 0 and last >= 0:
-            first_position[:], first_leaf[:] = units.position[:, last], units.leaf[:, last]
-        start_box(box, trees, first_position, first_leaf)
+        measured_from = last if settings[2] == 0 and last >= 0 else unit
+        start_box(box, trees, units.position, units.leaf, measured_from)
         cursor[0] += 1
         cursor[1] -= size
-        cursor[4] += spent
-        if cursor[4] * COMPACT_AT > cursor[2]:
-            cursor[2], cursor[4] = compact(units, cursor[2]), 0
+        cursor[4] += spent + more + even_more
+        if cursor[4] * COMPACT_AT > scan.n_units[0]:
+            compact(units, scan)
+            cursor[4] = 0

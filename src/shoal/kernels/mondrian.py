@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from shoal.kernels.goals import are_good
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.goals import are_good, asks
+from shoal.kernels.sorting import first_least, ranked, sort_front, sort_places
 from shoal.kernels.trees import lifted
 
 
@@ -35,74 +36,78 @@ class Work(NamedTuple):
     values: np.ndarray  # int32 (n)
     child_part: np.ndarray  # int32 (most nodes of a tree)
     child_rows: np.ndarray  # int64 (most nodes of a tree), all zero between cuts
+    costs: np.ndarray  # int64 (n_columns): what the group costs, less than 0
+    columns: np.ndarray  # int64 (n_columns): by cost
+    ends: np.ndarray  # int64 (n / k + 2): where the parts end
+    free: np.ndarray  # int64 (n / k + 2): where the next row of each part goes
 
 
-@njit(cache=True)
-def extremes(values, group):
+@inner
+def extremes(values, rows, begin, end):
     """Return the lowest and highest value of a group."""
-    low, high = values[group[0]], values[group[0]]
-    for row in group:
-        low, high = min(low, values[row]), max(high, values[row])
+    low, high = values[rows[begin]], values[rows[begin]]
+    for at in range(begin, end):
+        value = values[rows[at]]
+        low, high = min(low, value), max(high, value)
     return low, high
 
 
-@njit(cache=True)
+@inner
 def node_over(trees, col, low, high):
     """Return the lowest node over leaves `low` to `high`."""
     return lifted(trees, col, trees.leaf_node[trees.leaf_at[col] + low], high)
 
 
-@njit(cache=True)
-def widest_first(table, trees, group):
-    """Return the columns by what the group costs in them, the first of equals first."""
-    costs = np.zeros(table.place.shape[0], np.int64)
-    for col in range(costs.shape[0]):
+@inner
+def order_columns(table, trees, rows, begin, end, work):
+    """Sort the columns by what the group costs in them, the first of equals first. Writes `work.columns`."""
+    for col in range(table.place.shape[0]):
         at = table.place[col]
         if table.is_tree[col]:
-            low, high = extremes(table.leaf[at], group)
-            costs[col] = -trees.height[trees.node_at[at] + node_over(trees, at, low, high)]
+            low, high = extremes(table.leaf[at], rows, begin, end)
+            work.costs[col] = -trees.height[trees.node_at[at] + node_over(trees, at, low, high)]
         else:
-            low, high = extremes(table.position[at], group)
-            costs[col] = -min(high - low, table.span[at])
-    return np.argsort(costs, kind="mergesort")
+            low, high = extremes(table.position[at], rows, begin, end)
+            work.costs[col] = -min(high - low, table.span[at])
+        work.columns[col] = col
+    sort_places(work.columns, table.place.shape[0], work.costs)
 
 
-@njit(cache=True)
-def split_at(values, group, limit, ties, work):
+@inner
+def split_at(values, rows, begin, end, limit, ties, work):
     """Put rows below `limit`, and the first `ties` of those at it, to the left. Returns 2 parts."""
     left = 0
-    for at in range(group.shape[0]):
-        value = values[group[at]]
+    for at in range(end - begin):
+        value = values[rows[begin + at]]
         goes_left = value < limit
         if value == limit and ties > 0:
             goes_left, ties = True, ties - 1
         work.part[at] = 0 if goes_left else 1
         left += goes_left
-    work.sizes[0], work.sizes[1] = left, group.shape[0] - left
+    work.sizes[0], work.sizes[1] = left, end - begin - left
     return 2
 
 
-@njit(cache=True)
-def range_parts(values, span, group, relaxed, work):
+@inner
+def range_parts(values, span, rows, begin, end, relaxed, work):
     """Cut at the median, or missing from present. Returns the number of parts, 0 for no cut."""
-    size = group.shape[0]
-    low, high = extremes(values, group)
+    size = end - begin
+    low, high = extremes(values, rows, begin, end)
     missing = 2 * span
     if high == missing and low < high and span > 0:
-        return split_at(values, group, missing, 0, work)
+        return split_at(values, rows, begin, end, missing, np.int64(0), work)
     if high == missing and span > 0 and not relaxed:
         return 0
     for at in range(size):
-        work.values[at] = values[group[at]]
-    middle = size // 2 if relaxed else (size - 1) // 2
-    limit = np.partition(work.values[:size], middle)[middle]
+        work.values[at] = values[rows[begin + at]]
+    limit = ranked(work.values, size, size // 2 if relaxed else (size - 1) // 2)
     below = 0
     for at in range(size):
         below += work.values[at] < limit
-    return split_at(values, group, limit, size // 2 - below if relaxed else size, work)
+    return split_at(values, rows, begin, end, limit, size // 2 - below if relaxed else size, work)
 
 
-@njit(cache=True)
+@inner
 def child_over(trees, col, node, leaf):
     """Return the child of `node` that covers a leaf below it."""
     nodes = trees.node_at[col]
@@ -112,14 +117,15 @@ def child_over(trees, col, node, leaf):
     return child
 
 
-@njit(cache=True)
-def name_parts(children, k, work):
+@inner
+def name_parts(n_children, k, work):
     """Give each child its part; small ones share a rest, which joins the smallest part if too small.
 
-    Returns the number of parts. Writes `work.child_part`, `work.sizes`.
+    The children stand in `work.buffer`. Returns the number of parts. Writes `work.child_part`, `work.sizes`.
     """
     parts, rest = 0, 0
-    for child in children:
+    for at in range(n_children):
+        child = work.buffer[at]
         if work.child_rows[child] >= k:
             work.child_part[child] = parts
             work.sizes[parts] = work.child_rows[child]
@@ -130,85 +136,93 @@ def name_parts(children, k, work):
         return parts
     home = parts
     if rest < k and parts > 0:
-        home = int(np.argmin(work.sizes[:parts]))
+        home = first_least(work.sizes, parts)
         work.sizes[home] += rest
     else:
         work.sizes[parts] = rest
         parts += 1
-    for child in children:
+    for at in range(n_children):
+        child = work.buffer[at]
         if work.child_rows[child] < k:
             work.child_part[child] = home
     return parts
 
 
-@njit(cache=True)
-def tree_parts(leaves, missing, trees, col, group, k, work):
+@inner
+def tree_parts(leaves, missing, trees, col, rows, begin, end, k, work):
     """Cut into the children of the group's node, or missing from present. Returns the number of parts."""
-    low, high = extremes(leaves, group)
+    low, high = extremes(leaves, rows, begin, end)
     if high == missing and low < high:
-        return split_at(leaves, group, missing, 0, work)
+        return split_at(leaves, rows, begin, end, missing, np.int64(0), work)
     if low == high:
         return 0
     node = node_over(trees, col, low, high)
     found = 0
-    for at in range(group.shape[0]):
-        child = child_over(trees, col, node, leaves[group[at]])
+    for at in range(end - begin):
+        child = child_over(trees, col, node, leaves[rows[begin + at]])
         if work.child_rows[child] == 0:
             work.buffer[found] = child
             found += 1
         work.child_rows[child] += 1
         work.part[at] = child
-    children = np.sort(work.buffer[:found])  # nodes are numbered depth first
-    parts = name_parts(children, k, work)
-    for at in range(group.shape[0]):
+    sort_front(work.buffer, found)  # nodes are numbered depth first
+    parts = name_parts(found, k, work)
+    for at in range(end - begin):
         work.part[at] = work.child_part[work.part[at]]
-    for child in children:
-        work.child_rows[child] = 0
+    for at in range(found):
+        work.child_rows[work.buffer[at]] = 0
     return parts
 
 
-@njit(cache=True)
-def bring_together(group, parts, work):
-    """List the rows of the group part by part, in order; return where parts end. Writes `work.buffer`."""
-    ends = np.cumsum(work.sizes[:parts])
-    at_part = ends - work.sizes[:parts]
-    for at in range(group.shape[0]):
+@inner
+def bring_together(rows, begin, end, parts, work):
+    """List the rows of the group part by part, in order. Writes `work.buffer`, `work.ends`, `work.free`."""
+    to = np.int64(0)
+    for part in range(parts):
+        work.free[part] = to
+        to += work.sizes[part]
+        work.ends[part] = to
+    for at in range(end - begin):
         part = work.part[at]
-        work.buffer[at_part[part]] = group[at]
-        at_part[part] += 1
-    return ends
+        work.buffer[work.free[part]] = rows[begin + at]
+        work.free[part] += 1
 
 
-@njit(cache=True)
-def is_allowed(group, parts, k, goals, tally, work):
+@inner
+def is_allowed(rows, begin, end, parts, k, goals, tally, work):
     """Tell whether every part has k rows and meets every goal."""
-    if parts < 2 or work.sizes[:parts].min() < k:
+    if parts < 2:
         return False
-    if not goals.active:
-        return True
-    begin = 0
-    for end in bring_together(group, parts, work):
-        if not are_good(goals, tally, work.buffer[begin:end]):
+    for part in range(parts):
+        if work.sizes[part] < k:
             return False
-        begin = end
+    if asks(goals):
+        bring_together(rows, begin, end, parts, work)
+        first = np.int64(0)
+        for part in range(parts):
+            if not are_good(goals, tally, work.buffer, first, work.ends[part]):
+                return False
+            first = work.ends[part]
     return True
 
 
-@njit(cache=True)
-def find_cut(table, trees, group, k, relaxed, goals, tally, work):
+@inner
+def find_cut(table, trees, rows, begin, end, k, relaxed, goals, tally, work):
     """Try the columns, widest first, until one can be cut. Returns the number of parts, 0 for none."""
-    for col in widest_first(table, trees, group):
+    order_columns(table, trees, rows, begin, end, work)
+    for place in range(table.place.shape[0]):
+        col = work.columns[place]
         at = table.place[col]
         if table.is_tree[col]:
-            parts = tree_parts(table.leaf[at], table.missing[at], trees, at, group, k, work)
+            parts = tree_parts(table.leaf[at], table.missing[at], trees, at, rows, begin, end, k, work)
         else:
-            parts = range_parts(table.position[at], table.span[at], group, relaxed, work)
-        if is_allowed(group, parts, k, goals, tally, work):
+            parts = range_parts(table.position[at], table.span[at], rows, begin, end, relaxed, work)
+        if is_allowed(rows, begin, end, parts, k, goals, tally, work):
             return parts
     return 0
 
 
-@njit(cache=True)
+@entry
 def cut_groups(table, trees, rows, labels, stack, goals, tally, cursor, settings, work):
     """Cut the groups that wait, for about as many rows as one call may look at.
 
@@ -220,20 +234,20 @@ def cut_groups(table, trees, rows, labels, stack, goals, tally, cursor, settings
     while cursor[0] > 0 and budget > 0:
         cursor[0] -= 1
         begin, end = stack[cursor[0], 0], stack[cursor[0], 1]
-        group = rows[begin:end]
         budget -= end - begin
         parts = 0
         if end - begin >= 2 * k:
-            parts = find_cut(table, trees, group, k, relaxed, goals, tally, work)
+            parts = find_cut(table, trees, rows, begin, end, k, relaxed, goals, tally, work)
         if parts == 0:
-            for row in group:
-                labels[row] = cursor[1]
+            for at in range(begin, end):
+                labels[rows[at]] = cursor[1]
             cursor[1] += 1
             cursor[2] += end - begin
             continue
-        ends = bring_together(group, parts, work)
-        group[:] = work.buffer[: end - begin]
+        bring_together(rows, begin, end, parts, work)
+        for at in range(end - begin):
+            rows[begin + at] = work.buffer[at]
         for part in range(parts - 1, -1, -1):
-            stack[cursor[0], 0] = begin + (ends[part - 1] if part > 0 else 0)
-            stack[cursor[0], 1] = begin + ends[part]
+            stack[cursor[0], 0] = begin + (work.ends[part - 1] if part > 0 else 0)
+            stack[cursor[0], 1] = begin + work.ends[part]
             cursor[0] += 1

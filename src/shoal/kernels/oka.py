@@ -12,12 +12,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from shoal.kernels.classes import join, joined_diversity
-from shoal.kernels.filling import cheapest_wanting, count_joined, renew_wants
+from shoal.kernels.classes import Classes, join, joined_diversity
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.filling import cheapest_wanting, note_joined
+from shoal.kernels.sorting import first_least, ranked
 from shoal.kernels.systematic import drop
-from shoal.kernels.trees import heights_over, lifted
+from shoal.kernels.trees import Trees, heights_over, lifted
+
+IntArray = npt.NDArray[np.int32]
 
 # The sum of a class with some members missing and some present: so far from every position that
 # the distance is that of everything lost.
@@ -59,13 +63,13 @@ def distances_of(numbers: np.ndarray, n_columns: int, most_nodes: int) -> Distan
     )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def range_distance(total, size, at, span):
     """Return size x distance between a position and the mean of positions with this sum."""
     return min(abs(size * at - total), size * span)
 
 
-@njit(cache=True)
+@inner
 def joined_sum(total, size, at, span):
     """Return the sum after one more position has joined: a mix of missing and present has none."""
     missing = 2 * np.int64(span)
@@ -76,49 +80,47 @@ def joined_sum(total, size, at, span):
     return total + at
 
 
-@njit(cache=True)
-def add_row(centroids, c, trees, span, position, leaf):
+@inner
+def add_row(centroids, c, trees, span, position, leaf, row):
     """Bring a centroid up to date for one more row. Writes `centroids`."""
     size = centroids.size[c]
     for col in range(span.shape[0]):
-        centroids.sum[col, c] = joined_sum(centroids.sum[col, c], size, position[col], span[col])
+        centroids.sum[col, c] = joined_sum(centroids.sum[col, c], size, position[col, row], span[col])
     for col in range(leaf.shape[0]):
-        node = centroids.node[col, c] if size > 0 else trees.leaf_node[trees.leaf_at[col] + leaf[col]]
-        centroids.node[col, c] = lifted(trees, col, node, leaf[col])
+        at = leaf[col, row]
+        node = centroids.node[col, c] if size > 0 else trees.leaf_node[trees.leaf_at[col] + at]
+        centroids.node[col, c] = lifted(trees, col, node, at)
     centroids.size[c] += 1
 
 
-@njit(cache=True)
-def gather(labels, position, leaf, centroids, trees, span):
-    """Compute the centroids of labelled rows. Writes `centroids`, which must be empty."""
-    for row in range(labels.shape[0]):
-        if labels[row] >= 0:
-            add_row(centroids, labels[row], trees, span, position[:, row], leaf[:, row])
-
-
-@njit(cache=True)
-def distance(centroids, c, trees, span, position, leaf):
+@inner
+def distance(centroids, c, trees, span, position, leaf, row):
     """Return size x D({row, centroid}) of one row and class."""
     size = centroids.size[c]
     total = np.int64(0)
     for col in range(span.shape[0]):
-        total += range_distance(centroids.sum[col, c], size, position[col], span[col])
+        total += range_distance(centroids.sum[col, c], size, position[col, row], span[col])
     for col in range(leaf.shape[0]):
-        node = lifted(trees, col, centroids.node[col, c], leaf[col])
+        node = lifted(trees, col, centroids.node[col, c], leaf[col, row])
         total += size * trees.height[trees.node_at[col] + node]
     return total
 
 
-@njit(cache=True)
-def own_distances(labels, position, leaf, centroids, trees, span):
-    """Return for each row size x D({row, centroid}) of its own class."""
-    found = np.zeros(labels.shape[0], np.int64)
+@entry
+def gather(labels, position, leaf, centroids, trees, span, found):
+    """Compute the centroids of labelled rows, and how far each row is from its own.
+
+    Writes `centroids`, which must be empty, and `found`: size x D({row, centroid}).
+    """
     for row in range(labels.shape[0]):
-        found[row] = distance(centroids, labels[row], trees, span, position[:, row], leaf[:, row])
-    return found
+        if labels[row] >= 0:
+            add_row(centroids, labels[row], trees, span, position, leaf, row)
+    for row in range(labels.shape[0]):
+        if labels[row] >= 0:
+            found[row] = distance(centroids, labels[row], trees, span, position, leaf, row)
 
 
-@njit(cache=True)
+@inner
 def measure_ranges(total, size, at, span, share, sums, n_open):
     """Renew one range column for all open classes. Writes `share`, `sums`."""
     for c in range(n_open):
@@ -127,7 +129,7 @@ def measure_ranges(total, size, at, span, share, sums, n_open):
         share[c] = new
 
 
-@njit(cache=True)
+@inner
 def measure_nodes(node, size, over, share, sums, n_open):
     """Renew one tree column for all open classes. Writes `share`, `sums`."""
     for c in range(n_open):
@@ -136,7 +138,7 @@ def measure_nodes(node, size, over, share, sums, n_open):
         share[c] = new
 
 
-@njit(cache=True)
+@inner
 def renew(distances, centroids, trees, span, position, leaf, row, n_open):
     """Bring the distances up to date for a row, in the columns where it differs. Writes `distances`."""
     n_range = span.shape[0]
@@ -159,13 +161,14 @@ def renew(distances, centroids, trees, span, position, leaf, row, n_open):
             )  # fmt: skip
 
 
-@njit(cache=True)
-def renew_one(distances, centroids, trees, span, position, leaf, c):
+@inner
+def renew_one(distances, centroids, trees, span, position, leaf, row, c):
     """Bring one class up to date after the row at hand has joined it. Writes `distances`."""
     n_range, size = span.shape[0], centroids.size[c]
     distances.total[c] = 0
     for col in range(n_range):
-        new = range_distance(centroids.sum[col, c], size, np.int64(position[col]), np.int64(span[col]))
+        at = np.int64(position[col, row])
+        new = range_distance(centroids.sum[col, c], size, at, np.int64(span[col]))
         distances.share[col, c] = new
         distances.total[c] += new
     for col in range(leaf.shape[0]):
@@ -174,7 +177,7 @@ def renew_one(distances, centroids, trees, span, position, leaf, c):
         distances.total[c] += new
 
 
-@njit(cache=True)
+@inner
 def close_class(distances, centroids, at, n_open):
     """Take a class out of the open ones; the others keep their order. Writes both."""
     for col in range(centroids.sum.shape[0]):
@@ -188,7 +191,7 @@ def close_class(distances, centroids, at, n_open):
     drop(distances.number, at, n_open)
 
 
-@njit(cache=True)
+@entry
 def join_nearest(
     rows, position, leaf, centroids, distances, trees, span, labels, goals, wants, cursor, settings
 ):
@@ -202,39 +205,36 @@ def join_nearest(
     while cursor[0] < stop and cursor[1] > 0:
         row, n_open = rows[cursor[0]], cursor[1]
         renew(distances, centroids, trees, span, position, leaf, row, n_open)
-        c = (
-            cheapest_wanting(goals, wants, distances.total, distances.number, n_open, row)
-            if wants.active
-            else -1
-        )
+        c = cheapest_wanting(goals, wants, distances.total, distances.number, n_open, row)
         if c < 0:
-            c = int(np.argmin(distances.total[:n_open]))
+            c = first_least(distances.total, n_open)
         labels[row] = distances.number[c]
-        add_row(centroids, c, trees, span, position[:, row], leaf[:, row])
-        renew_one(distances, centroids, trees, span, position[:, row], leaf[:, row], c)
-        if wants.active:
-            count_joined(goals, wants, distances.number[c], row)
-            renew_wants(goals, wants, distances.number[c])
+        add_row(centroids, c, trees, span, position, leaf, row)
+        renew_one(distances, centroids, trees, span, position, leaf, row, c)
+        note_joined(goals, wants, distances.number[c], row)
         if centroids.size[c] >= settings[0]:
             close_class(distances, centroids, c, n_open)
             cursor[1] -= 1
         cursor[0] += 1
 
 
-@njit(cache=True)
-def filling_cost(c, given_up, home, k, position, leaf, centroids, classes, trees, span):
+@entry
+def cost_of_filling(c, given_up, home, k, position, leaf, centroids, classes, trees, span, far, room):
     """Return what it costs to fill a small class with the rows given up that are nearest to it.
 
     That is the loss of the filled class, less what these rows would add at home, each one alone.
-    `classes` holds the boxes of those that stayed. Class `classes.size - 1` is scratch.
+    `classes` holds the boxes of those that stayed. Class `classes.size - 1` is scratch, and so are `far` and
+    `room`, as long as `given_up`.
     """
     n = given_up.shape[0]
-    far = np.zeros(n, np.int64)
     for at in range(n):
-        far[at] = distance(centroids, c, trees, span, position[:, given_up[at]], leaf[:, given_up[at]])
+        far[at] = distance(centroids, c, trees, span, position, leaf, given_up[at])
+        room[at] = far[at]
     missing = k - centroids.size[c]
-    limit = np.partition(far, missing - 1)[missing - 1]
-    ties = missing - (far < limit).sum()
+    limit = ranked(room, n, missing - 1)
+    ties = missing
+    for at in range(n):
+        ties -= far[at] < limit
     scratch = classes.size.shape[0] - 1
     for col in range(span.shape[0]):
         classes.low[col, scratch], classes.high[col, scratch] = classes.low[col, c], classes.high[col, c]
@@ -248,7 +248,25 @@ def filling_cost(c, given_up, home, k, position, leaf, centroids, classes, trees
         ties -= far[at] == limit
         row, other = given_up[at], home[at]
         size = classes.size[other]
-        joined = joined_diversity(classes, other, trees, span, position[:, row], leaf[:, row])
+        joined = joined_diversity(classes, other, trees, span, position, leaf, row)
         saved += (size + 1) * joined - size * classes.diversity[other]
-        join(classes, scratch, trees, span, position[:, row], leaf[:, row])
+        join(classes, scratch, trees, span, position, leaf, row)
     return classes.size[scratch] * classes.diversity[scratch] - saved
+
+
+def filling_cost(
+    c: int,
+    given_up: npt.NDArray[np.int64],
+    home: IntArray,
+    k: int,
+    position: IntArray,
+    leaf: IntArray,
+    centroids: Centroids,
+    classes: Classes,
+    trees: Trees,
+    span: IntArray,
+) -> int:
+    """Return what it costs to fill a small class; see `cost_of_filling`."""
+    far, room = np.zeros(len(given_up), np.int64), np.zeros(len(given_up), np.int64)
+    args = (given_up, home, k, position, leaf, centroids, classes, trees, span, far, room)
+    return int(cost_of_filling(c, *args))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
-from shoal.kernels.space import box_cost, set_box, widen_box
+from shoal.kernels.compiling import entry
+from shoal.kernels.space import Cell, box_cost, set_box, widen_box
+
+FloatArray = npt.NDArray[np.float64]
+LongArray = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
-def partition_loss(cell, rows, ends):
+def partition_loss(cell: Cell, rows: LongArray, ends: LongArray) -> int:
     """Return the sum of size x D over all classes."""
     d = cell.codes.shape[1]
-    low, high = np.empty((1, d), np.int32), np.empty((1, d), np.int32)
+    return int(total_cost(cell, rows, ends, np.empty((1, d), np.int32), np.empty((1, d), np.int32)))
+
+
+@entry
+def total_cost(cell, rows, ends, low, high):
+    """Return the sum of size x D over all classes. `low`, `high`: room for a box."""
     only, loss, begin = np.int64(0), np.int64(0), 0
     for end in ends:
         set_box(cell, low, high, only, rows[begin])
@@ -23,17 +31,9 @@ def partition_loss(cell, rows, ends):
     return loss
 
 
-@njit(cache=True, nogil=True)
-def class_centres(cell, rows, ends, scale):
+def class_centres(cell: Cell, rows: LongArray, ends: LongArray, scale: FloatArray) -> FloatArray:
     """Return the mean code of each class in each column, times `scale`."""
-    n_classes, d = ends.shape[0], cell.codes.shape[1]
-    centres = np.zeros((n_classes, d))
-    begin = 0
-    for c in range(n_classes):
-        for at in range(begin, ends[c]):
-            for col in range(d):
-                centres[c, col] += cell.codes[rows[at], col]
-        for col in range(d):
-            centres[c, col] *= scale[col] / (ends[c] - begin)
-        begin = ends[c]
+    begins = np.concatenate([[0], ends[:-1]])
+    sums = np.add.reduceat(cell.codes[rows], begins, axis=0, dtype=np.int64).astype(np.float64)
+    centres: FloatArray = sums * (scale / (ends - begins)[:, None])
     return centres

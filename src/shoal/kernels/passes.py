@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.block import N_TOUCHED, move, put, refresh, take, touch
-from shoal.kernels.goals import add, is_good, remove
+from shoal.kernels.compiling import inner
+from shoal.kernels.goals import add, asks, is_good, remove
 from shoal.kernels.space import joined_cost, tree_cost
-from shoal.kernels.unmanaged import inner, unmanaged
 
 FAR = np.int64(1) << 62
 NONE = np.int64(-1)
@@ -26,7 +25,6 @@ class PassWork(NamedTuple):
     rows: np.ndarray  # int64 (m)
 
 
-@njit(cache=True, nogil=True)
 def pass_work(n_rows, n_classes, n_columns):
     """Make room for the search."""
     return PassWork(
@@ -92,7 +90,7 @@ def set_without(cell, block, c, row, work, at):
 @inner
 def stays_good(cell, block, c, leaves, joins):
     """Tell whether a class meets the goals after one row has left and another joined, -1 for none."""
-    if not cell.goals.active:
+    if not asks(cell.goals):
         return True
     goals, tally = cell.goals, cell.tally
     if joins >= 0:
@@ -225,7 +223,7 @@ def improve_class(cell, block, c, work):
     return saved
 
 
-@unmanaged
+@inner
 def pass_over_all(cell, block, work):
     """Improve every row of the block once; return what is saved. Writes `block`, `work`."""
     saved = np.int64(0)

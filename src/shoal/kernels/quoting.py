@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
+from shoal.kernels.compiling import entry
 
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 
 
-@njit(cache=True)
+@entry
 def misplaced_quotes(data, separator):
     """Count the quoted cells that go on after their closing quote, or never close.
 
@@ -20,7 +20,7 @@ def misplaced_quotes(data, separator):
             if byte == _QUOTE:
                 inside, closed = False, True
             continue
-        ends = byte in (separator, _NEWLINE, _RETURN)
+        ends = byte == separator or byte == _NEWLINE or byte == _RETURN  # noqa: PLR1714  # compiled at once
         if byte == _QUOTE and (cell_begins or closed):  # opens, or the second of a doubled quote
             inside, closed = True, False
         elif closed and not ends:

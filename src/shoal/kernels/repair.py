@@ -9,20 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from shoal.kernels.classes import join, joined_diversity, width
-from shoal.kernels.goals import (
-    add,
-    add_rows,
-    is_good,
-    judged,
-    own_counts,
-    remove,
-    remove_rows,
-    total_lack,
-)
-from shoal.kernels.trees import lifted
+from shoal.kernels.classes import join, joined_diversity, union_diversity
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.goals import add, add_rows, is_good, judged, remove, remove_rows, total_lack
+from shoal.kernels.sorting import first_least, ranked, sort_places
 
 LOOKED_AT = 256  # classes of which one is merged with, those that cost least
 NEAR = 8  # classes with which rows are exchanged, the first of these
@@ -55,70 +46,89 @@ class Rows(NamedTuple):
     whole_cost: int  # what a row costs that is left out
 
 
-@njit(cache=True)
-def members(rows, classes, c):
-    """List the rows of a class."""
-    found = np.empty(classes.size[c], np.int64)
+class Room(NamedTuple):
+    """Scratch: the rows of two classes, and the classes in reach."""
+
+    ours: np.ndarray  # int64 (n)
+    theirs: np.ndarray  # int64 (n)
+    found: np.ndarray  # int64 (2 x reach): classes, each with what it costs to merge with it
+    costs: np.ndarray  # int64 (2 x reach)
+    ranked: np.ndarray  # int64 (2 x reach)
+    near: np.ndarray  # int64 (2 x reach): places of those that are looked at, the cheapest first
+    pairs: np.ndarray  # int64 (2 x MOST_PAIRS): what each exchange costs, by our row, then by theirs
+    fails: np.ndarray  # bool (n_classes): at first
+
+
+def empty_room(n_rows: int, n_classes: int, reach: int) -> Room:
+    """Make the scratch."""
+    found, costs, ranks, near = (np.zeros(2 * reach, np.int64) for _ in range(4))
+    return Room(
+        np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64), found, costs, ranks, near,
+        np.zeros(2 * MOST_PAIRS, np.int64), np.zeros(n_classes, np.bool_),
+    )  # fmt: skip
+
+
+@inner
+def list_members(rows, classes, c, found):
+    """List the rows of a class; return how many there are. Writes `found`."""
     row = rows.head[c]
-    for at in range(found.shape[0]):
+    for at in range(classes.size[c]):
         found[at] = row
         row = rows.next[row]
-    return found
+    return classes.size[c]
 
 
-@njit(cache=True)
-def set_members(rows, classes, c, found, trees):
-    """Give a class these rows, at least one. Writes `rows`, `classes`."""
+@inner
+def count_class(goals, tally, rows, c, joins):
+    """Count the rows of a class, or take them out again. Writes `tally`."""
+    row = rows.head[c]
+    while row >= 0:
+        if joins:
+            add(goals, tally, row)
+        else:
+            remove(goals, tally, row)
+        row = rows.next[row]
+
+
+@inner
+def set_members(rows, classes, c, found, begin, end, trees):
+    """Give a class the rows listed from `begin` to `end`, at least one. Writes `rows`, `classes`."""
     classes.size[c] = 0
-    rows.head[c] = found[0]
-    for at in range(found.shape[0]):
+    rows.head[c] = found[begin]
+    for at in range(begin, end):
         row = found[at]
-        rows.next[row] = found[at + 1] if at + 1 < found.shape[0] else -1
-        join(classes, c, trees, rows.span, rows.position[:, row], rows.leaf[:, row])
+        rows.next[row] = found[at + 1] if at + 1 < end else -1
+        join(classes, c, trees, rows.span, rows.position, rows.leaf, row)
 
 
-@njit(cache=True)
-def set_all(rows, classes, ordered, ends, trees):
-    """Give every class its rows, which stand together in `ordered`. Writes `rows`, `classes`."""
-    begin = 0
-    for c in range(ends.shape[0]):
-        set_members(rows, classes, c, ordered[begin : ends[c]], trees)
-        begin = ends[c]
-
-
-@njit(cache=True)
-def write_labels(rows, classes, n_classes, labels):
-    """Label the rows of all classes that are still there. Writes `labels`."""
-    for c in range(n_classes):
-        if classes.size[c] > 0:
-            row = rows.head[c]
-            while row >= 0:
-                labels[row] = c
-                row = rows.next[row]
-
-
-@njit(cache=True)
+@inner
 def note(goals, tally, counts, c):
     """Keep what the tally says of a class. Writes `counts`."""
-    if counts.counts.shape[1] > 0:
-        counts.counts[c] = tally.counts
-    counts.pairs[c] = tally.pairs
-    counts.holders[c] = tally.holders
+    for value in range(counts.counts.shape[1]):
+        counts.counts[c, value] = tally.counts[value]
+    for g in range(goals.kind.shape[0]):
+        counts.pairs[c, g], counts.holders[c, g] = tally.pairs[g], tally.holders[g]
     counts.people[c] = tally.size[0]
     counts.good[c] = is_good(goals, tally)
 
 
-@njit(cache=True)
-def note_all(goals, tally, rows, classes, counts):
-    """Count every class. Writes `counts`; `tally` is empty before and after."""
-    for c in range(counts.people.shape[0]):
-        found = members(rows, classes, c)
-        add_rows(goals, tally, found)
+@inner
+def note_all(goals, tally, all_rows, rows, classes, ordered, ends, counts, trees):
+    """Give every class its rows, which stand together in `ordered`, and count them.
+
+    Writes `rows`, `classes`, `counts` and `all_rows`; `tally` is empty before and after.
+    """
+    begin = np.int64(0)
+    for c in range(ends.shape[0]):
+        set_members(rows, classes, c, ordered, begin, ends[c], trees)
+        add_rows(goals, tally, ordered, begin, ends[c])
+        add_rows(goals, all_rows, ordered, begin, ends[c])
         note(goals, tally, counts, c)
-        remove_rows(goals, tally, found)
+        remove_rows(goals, tally, ordered, begin, ends[c])
+        begin = ends[c]
 
 
-@njit(cache=True)
+@inner
 def vanish(rows, classes, c):
     """Take a class out of the order. Writes `rows`, `classes`."""
     before, after = rows.before[c], rows.after[c]
@@ -129,72 +139,76 @@ def vanish(rows, classes, c):
     classes.size[c] = 0
 
 
-@njit(cache=True)
-def merged_diversity(rows, classes, one, other, trees):
-    """Return D of two classes together."""
-    total = np.int64(0)
-    for col in range(rows.span.shape[0]):
-        low = min(classes.low[col, one], classes.low[col, other])
-        total += width(low, max(classes.high[col, one], classes.high[col, other]), rows.span[col])
-    for col in range(rows.leaf.shape[0]):
-        nodes = trees.node_at[col]
-        node = classes.node[col, other]
-        up = lifted(trees, col, classes.node[col, one], trees.first_leaf[nodes + node])
-        up = lifted(trees, col, up, trees.last_leaf[nodes + node])
-        total += trees.height[nodes + up]
-    return total
-
-
-@njit(cache=True)
+@inner
 def merging_cost(rows, classes, one, other, trees):
     """Return by how much the loss grows when two classes merge."""
     size, more = classes.size[one], classes.size[other]
-    joined = merged_diversity(rows, classes, one, other, trees)
+    joined = union_diversity(classes, one, other, trees, rows.span)
     return (size + more) * joined - size * classes.diversity[one] - more * classes.diversity[other]
 
 
-@njit(cache=True)
-def in_reach(rows, classes, c, trees, reach):
-    """Return the classes in reach, and what it costs to merge with each."""
-    found, costs = np.empty(2 * reach, np.int64), np.empty(2 * reach, np.int64)
+@inner
+def find_in_reach(rows, classes, c, trees, reach, room):
+    """Find the classes in reach, and what it costs to merge with each; return how many. Writes `room`."""
     n = 0
     before, after = rows.before[c], rows.after[c]
     for _ in range(reach):
         if before >= 0:
-            found[n], costs[n] = before, merging_cost(rows, classes, c, before, trees)
+            room.found[n], room.costs[n] = before, merging_cost(rows, classes, c, before, trees)
             n, before = n + 1, rows.before[before]
         if after >= 0:
-            found[n], costs[n] = after, merging_cost(rows, classes, c, after, trees)
+            room.found[n], room.costs[n] = after, merging_cost(rows, classes, c, after, trees)
             n, after = n + 1, rows.after[after]
-    return found[:n], costs[:n]
+    return n
 
 
-@njit(cache=True)
-def cheapest(found, costs, most):
-    """Return at most so many classes, the cheapest first; of equals the one that was found first."""
-    order = np.argsort(costs, kind="mergesort")[:most]
-    return found[order], costs[order]
+@inner
+def choose_cheapest(n, most, room):
+    """List the places of at most so many classes, the cheapest first; of equals the one found first.
+
+    Returns how many. Writes `room`.
+    """
+    if n <= most:
+        for at in range(n):
+            room.near[at] = at
+        sort_places(room.near, n, room.costs)
+        return n
+    for at in range(n):
+        room.ranked[at] = room.costs[at]
+    limit = ranked(room.ranked, n, most - 1)
+    ties = most
+    for at in range(n):
+        ties -= room.costs[at] < limit
+    chosen = 0
+    for at in range(n):
+        if room.costs[at] < limit or (room.costs[at] == limit and ties > 0):
+            ties -= room.costs[at] == limit
+            room.near[chosen] = at
+            chosen += 1
+    sort_places(room.near, chosen, room.costs)
+    return chosen
 
 
-@njit(cache=True)
+@inner
 def united_lack(goals, tally, counts, other):
     """Return about what the class in the tally lacks together with another: people of both count twice.
 
     Writes `tally`, and takes it back.
     """
-    count, pairs, holders = counts.counts[other], counts.pairs[other], counts.holders[other]
     lack = max(0, goals.k - tally.size[0] - counts.people[other]) / goals.k
-    tally.counts[:] += count
+    for value in range(tally.counts.shape[0]):
+        tally.counts[value] += counts.counts[other, value]
     for g in range(goals.kind.shape[0]):
-        both, who = tally.pairs[g] + pairs[g], tally.holders[g] + holders[g]
-        lack += judged(goals, g, own_counts(goals, tally, g), both, who)[2]
-    tally.counts[:] -= count
+        both, who = tally.pairs[g] + counts.pairs[other, g], tally.holders[g] + counts.holders[other, g]
+        lack += judged(goals, g, tally.counts, both, who, tally.room)[2]
+    for value in range(tally.counts.shape[0]):
+        tally.counts[value] -= counts.counts[other, value]
     return lack
 
 
-@njit(cache=True)
-def partner(goals, tally, counts, found, costs):
-    """Return the place of the class to merge with: where the least is lost for what is won.
+@inner
+def partner(goals, tally, counts, n, room):
+    """Return which of the n nearest classes to merge with: where the least is lost for what is won.
 
     `tally` holds the rows of the class that fails. What is won is by how much less it lacks. Where nothing
     is won, or nobody has counted, the cheapest is taken.
@@ -203,213 +217,250 @@ def partner(goals, tally, counts, found, costs):
     if counts.counts.shape[1] == 0:
         return best
     lack = total_lack(goals, tally)
-    for at in range(found.shape[0]):
-        won = lack - united_lack(goals, tally, counts, found[at])
-        if won > 0.0 and max(costs[at], 0) / won < least:
-            best, least = at, max(costs[at], 0) / won
+    for at in range(n):
+        cost = max(room.costs[room.near[at]], 0)
+        won = lack - united_lack(goals, tally, counts, room.found[room.near[at]])
+        if won > 0.0 and cost / won < least:
+            best, least = at, cost / won
     return best
 
 
-@njit(cache=True)
-def without_each(rows, found, trees, classes, scratch):
+@inner
+def without_each(rows, found, size, trees, classes, scratch):
     """Box a class without each of its rows, as classes `scratch` on; the last one has all rows.
 
     Writes `classes`.
     """
-    size = found.shape[0]
     for left in range(size + 1):
         classes.size[scratch + left] = 0
         for at in range(size):
             if at != left:
-                row = found[at]
-                position, leaf = rows.position[:, row], rows.leaf[:, row]
-                join(classes, scratch + left, trees, rows.span, position, leaf)
+                join(classes, scratch + left, trees, rows.span, rows.position, rows.leaf, found[at])
 
 
-@njit(cache=True)
-def pair_costs(rows, ours, theirs, classes, first, second, trees, costs):
+@inner
+def pair_costs(rows, classes, n, m, first, second, trees, room):
     """Compute what each exchange costs: our row x for their row y, or y for nothing (the last x).
 
-    Writes `costs` (len(ours) + 1, len(theirs)).
+    We have n rows, they m. Writes `room.pairs`.
     """
-    n, m = ours.shape[0], theirs.shape[0]
     old = n * classes.diversity[first + n] + m * classes.diversity[second + m]
     for y in range(m):
-        row = theirs[y]
-        position, leaf = rows.position[:, row], rows.leaf[:, row]
+        row = room.theirs[y]
         for x in range(n + 1):
-            mine = joined_diversity(classes, first + x, trees, rows.span, position, leaf)
+            at = x * m + y
+            mine = joined_diversity(classes, first + x, trees, rows.span, rows.position, rows.leaf, row)
             if x == n:
-                costs[x, y] = (n + 1) * mine + (m - 1) * classes.diversity[second + y] - old
+                room.pairs[at] = (n + 1) * mine + (m - 1) * classes.diversity[second + y] - old
                 continue
             if n == 1:  # nothing of our class would be left
-                costs[x, y] = FAR
+                room.pairs[at] = FAR
                 continue
-            back = ours[x]
             given = joined_diversity(
-                classes, second + y, trees, rows.span, rows.position[:, back], rows.leaf[:, back]
+                classes, second + y, trees, rows.span, rows.position, rows.leaf, room.ours[x]
             )
-            costs[x, y] = n * mine + m * given - old
+            room.pairs[at] = n * mine + m * given - old
 
 
-@njit(cache=True)
-def is_allowed(goals, tally, other, ours, theirs, x, y, lack):
-    """Tell whether an exchange brings our class nearer to the goals and leaves theirs good.
+@inner
+def is_allowed(goals, tally, other, ours, theirs, lack):
+    """Tell whether our row for theirs, or theirs for none (-1), brings us nearer and leaves them good.
 
     `tally` holds our rows, which lack as much as `lack` says, and `other` theirs, before and after.
     """
-    swaps = x < ours.shape[0]
-    remove(goals, other, theirs[y])
+    swaps = ours >= 0
+    remove(goals, other, theirs)
     if swaps:
-        add(goals, other, ours[x])
+        add(goals, other, ours)
     allowed = is_good(goals, other)
     if allowed:
-        add(goals, tally, theirs[y])
+        add(goals, tally, theirs)
         if swaps:
-            remove(goals, tally, ours[x])
+            remove(goals, tally, ours)
         allowed = total_lack(goals, tally) < lack
         if swaps:
-            add(goals, tally, ours[x])
-        remove(goals, tally, theirs[y])
+            add(goals, tally, ours)
+        remove(goals, tally, theirs)
     if swaps:
-        remove(goals, other, ours[x])
-    add(goals, other, theirs[y])
+        remove(goals, other, ours)
+    add(goals, other, theirs)
     return allowed
 
 
-@njit(cache=True)
-def best_exchange(goals, tally, other, rows, classes, ours, theirs, scratch, trees, limit):
+@inner
+def best_exchange(goals, tally, other, rows, classes, n, m, scratch, trees, limit, room):
     """Return the cheapest exchange below `limit` that is allowed, as (cost, x, y); x is -1 for none.
 
-    `tally` holds our rows. `other` is empty before and after. Writes `classes` from `scratch` on.
+    The rows of both classes, n and m, are in `room`. `tally` holds ours. `other` is empty before and after.
+    Writes `room`, and `classes` from `scratch` on.
     """
-    n, m = ours.shape[0], theirs.shape[0]
     first, second = scratch, scratch + n + 1
-    without_each(rows, ours, trees, classes, first)
-    without_each(rows, theirs, trees, classes, second)
-    costs = np.empty((n + 1, m), np.int64)
-    pair_costs(rows, ours, theirs, classes, first, second, trees, costs)
-    add_rows(goals, other, theirs)
+    without_each(rows, room.ours, n, trees, classes, first)
+    without_each(rows, room.theirs, m, trees, classes, second)
+    pair_costs(rows, classes, n, m, first, second, trees, room)
+    add_rows(goals, other, room.theirs, 0, m)
     lack = total_lack(goals, tally)
-    found = (limit, -1, -1)
+    found = (limit, np.int64(-1), np.int64(-1))
     for _ in range(TRIES):
-        at = int(np.argmin(costs))
+        at = first_least(room.pairs, (n + 1) * m)
         x, y = at // m, at % m
-        if costs[x, y] >= limit:
+        if room.pairs[at] >= limit:
             break
-        if is_allowed(goals, tally, other, ours, theirs, x, y, lack):
-            found = (costs[x, y], x, y)
+        if is_allowed(goals, tally, other, room.ours[x] if x < n else np.int64(-1), room.theirs[y], lack):
+            found = (room.pairs[at], x, y)
             break
-        costs[x, y] = FAR
-    remove_rows(goals, other, theirs)
+        room.pairs[at] = FAR
+    remove_rows(goals, other, room.theirs, 0, m)
     return found
 
 
-@njit(cache=True)
-def exchange(goals, tally, other, counts, rows, classes, c, near, scratch, trees, limit):
+@inner
+def exchange(goals, tally, other, counts, rows, classes, c, n_near, scratch, trees, limit, room):
     """Make the cheapest exchange with one of the near classes that costs less than `limit`.
 
     Returns what it costs, NONE if none was found. `tally` holds the class's rows and is kept so.
     """
-    ours = members(rows, classes, c)
-    best, partner_class = (limit, -1, -1), -1
-    for at in range(near.shape[0]):
-        size = classes.size[near[at]]
+    n = list_members(rows, classes, c, room.ours)
+    best, partner_class = (limit, np.int64(-1), np.int64(-1)), np.int64(-1)
+    for at in range(n_near):
+        near = room.found[room.near[at]]
+        size = classes.size[near]
         # A class that fails itself would have to become good by giving one row away: no use trying.
-        if size < 2 or ours.shape[0] * size > MOST_PAIRS or not counts.good[near[at]]:
+        if size < 2 or n * size > MOST_PAIRS or not counts.good[near]:
             continue
-        theirs = members(rows, classes, near[at])
-        found = best_exchange(goals, tally, other, rows, classes, ours, theirs, scratch, trees, best[0])
+        list_members(rows, classes, near, room.theirs)
+        found = best_exchange(goals, tally, other, rows, classes, n, size, scratch, trees, best[0], room)
         if found[1] >= 0:
-            best, partner_class = found, near[at]
+            best, partner_class = found, near
     if partner_class < 0:
         return NONE
     cost, x, y = best
-    theirs = members(rows, classes, partner_class)
-    row = theirs[y]
+    m = list_members(rows, classes, partner_class, room.theirs)
+    row = room.theirs[y]
     add(goals, tally, row)
-    if x < ours.shape[0]:
-        remove(goals, tally, ours[x])
-        theirs[y], ours[x] = ours[x], row
-        set_members(rows, classes, c, ours, trees)
+    if x < n:
+        remove(goals, tally, room.ours[x])
+        room.theirs[y], room.ours[x] = room.ours[x], row
+        set_members(rows, classes, c, room.ours, 0, n, trees)
     else:
-        theirs[y] = theirs[-1]
-        theirs = theirs[:-1]
-        rows.next[row] = rows.head[c]
-        rows.head[c] = row
-        join(classes, c, trees, rows.span, rows.position[:, row], rows.leaf[:, row])
-    set_members(rows, classes, partner_class, theirs, trees)
-    add_rows(goals, other, theirs)
+        m -= 1
+        room.theirs[y] = room.theirs[m]
+        take_row(rows, classes, c, row, trees)
+    set_members(rows, classes, partner_class, room.theirs, 0, m, trees)
+    add_rows(goals, other, room.theirs, 0, m)
     note(goals, other, counts, partner_class)
-    remove_rows(goals, other, theirs)
+    remove_rows(goals, other, room.theirs, 0, m)
     return cost
 
 
-@njit(cache=True)
-def leave_out(goals, all_rows, rows, classes, c, labels):
+@inner
+def take_row(rows, classes, c, row, trees):
+    """Put a row at the head of a class. Writes `rows`, `classes`."""
+    rows.next[row] = rows.head[c]
+    rows.head[c] = row
+    join(classes, c, trees, rows.span, rows.position, rows.leaf, row)
+
+
+@inner
+def leave_out(goals, all_rows, rows, classes, c):
     """Leave a class out if what remains is still good as a whole; tell whether. Writes all but `goals`."""
-    found = members(rows, classes, c)
-    remove_rows(goals, all_rows, found)
+    count_class(goals, all_rows, rows, c, False)
     if not is_good(goals, all_rows):
-        add_rows(goals, all_rows, found)
+        count_class(goals, all_rows, rows, c, True)
         return False
-    for row in found:
-        labels[row] = -1
     vanish(rows, classes, c)
     return True
 
 
-@njit(cache=True)
+@inner
 def merge_into(rows, classes, c, other, trees):
     """Give the rows of another class to `c`. Writes `rows`, `classes`."""
     row = rows.head[other]
     vanish(rows, classes, other)
     while row >= 0:
         following = rows.next[row]
-        rows.next[row] = rows.head[c]
-        rows.head[c] = row
-        join(classes, c, trees, rows.span, rows.position[:, row], rows.leaf[:, row])
+        take_row(rows, classes, c, row, trees)
         row = following
 
 
-@njit(cache=True)
+@inner
 def mend_class(
-    goals, tally, other, all_rows, counts, rows, classes, c, scratch, trees, labels, cursor, settings
+    goals, tally, other, all_rows, counts, rows, classes, c, scratch, trees, cursor, settings, room
 ):
     """Mend one class: exchange rows, leave it out or merge it, whichever costs least, until it is good.
 
-    cursor: [rows that may still be left out, exchanges, mergers]. settings: [exchange rows (0/1), reach].
+    For `cursor` and `settings` see `mend`.
     `tally` and `other` are empty before and after; `all_rows` counts everybody who is still there.
     `classes` has room from `scratch` on for boxes that are tried out.
     """
     deals, reach, spent = settings[0] == 1, settings[1], np.int64(0)
-    add_rows(goals, tally, members(rows, classes, c))
+    count_class(goals, tally, rows, c, True)
     while not is_good(goals, tally):
-        found, costs = in_reach(rows, classes, c, trees, reach)
-        if found.shape[0] == 0:
+        n_found = find_in_reach(rows, classes, c, trees, reach, room)
+        if n_found == 0:
             break
-        found, costs = cheapest(found, costs, LOOKED_AT)
-        chosen = partner(goals, tally, counts, found, costs)
-        size = classes.size[c]
+        n_near = choose_cheapest(n_found, LOOKED_AT, room)
+        chosen = room.near[partner(goals, tally, counts, n_near, room)]
+        merging, size = room.costs[chosen], classes.size[c]
         leaving = size * (rows.whole_cost - classes.diversity[c]) if size <= cursor[0] else FAR
         if deals:
-            limit = min(costs[chosen], leaving) - spent
+            limit = min(merging, leaving) - spent
             cost = exchange(
-                goals, tally, other, counts, rows, classes, c, found[:NEAR], scratch, trees, limit
+                goals, tally, other, counts, rows, classes, c, min(n_near, NEAR), scratch, trees, limit, room
             )
             if cost != NONE:
                 cursor[1] += 1
                 spent += cost
                 continue
-        if leaving < costs[chosen]:
-            ours = members(rows, classes, c)
-            if leave_out(goals, all_rows, rows, classes, c, labels):
-                cursor[0] -= size
-                remove_rows(goals, tally, ours)
-                return
-        add_rows(goals, tally, members(rows, classes, found[chosen]))
-        merge_into(rows, classes, c, found[chosen], trees)
+        if leaving < merging and leave_out(goals, all_rows, rows, classes, c):
+            cursor[0] -= size
+            count_class(goals, tally, rows, c, False)
+            return
+        count_class(goals, tally, rows, room.found[chosen], True)
+        merge_into(rows, classes, c, room.found[chosen], trees)
         cursor[2] += 1
         spent = np.int64(0)
     note(goals, tally, counts, c)
-    remove_rows(goals, tally, members(rows, classes, c))
+    count_class(goals, tally, rows, c, False)
+
+
+@entry
+def mend(
+    goals, tally, other, all_rows, counts, rows, classes, ordered, ends, trees, cursor, settings, labels, room
+):
+    """Make classes of rows that stand together in `ordered` and end at `ends`; mend some of those that fail.
+
+    cursor: [rows that may still be left out, exchanges, mergers, classes that are done or -1 before any is
+    made]. settings: [exchange rows (0/1), reach, classes mended in this call]. All tallies are empty before
+    the first call; `all_rows` counts everybody who is still there. `classes` has room behind its classes for
+    boxes that are tried out. Once all classes are done, writes the class of each row that was not left out to
+    `labels`. Writes all but `goals`, `ordered`, `ends`, `trees` and `settings`.
+    """
+    n_classes, left = ends.shape[0], settings[2]
+    if cursor[3] < 0:
+        note_all(goals, tally, all_rows, rows, classes, ordered, ends, counts, trees)
+        for c in range(n_classes):
+            room.fails[c] = not counts.good[c]
+        cursor[3] = 0
+    while cursor[3] < n_classes and left > 0:
+        c = cursor[3]
+        if room.fails[c] and classes.size[c] > 0:
+            mend_class(
+                goals, tally, other, all_rows, counts, rows, classes, c, n_classes, trees, cursor, settings,
+                room,
+            )  # fmt: skip
+            left -= 1
+        cursor[3] += 1
+    if cursor[3] == n_classes:
+        for c in range(n_classes):
+            write_label(rows, classes, c, labels)
+
+
+@inner
+def write_label(rows, classes, c, labels):
+    """Label the rows of a class that is still there. Writes `labels`."""
+    if classes.size[c] > 0:
+        row = rows.head[c]
+        while row >= 0:
+            labels[row] = c
+            row = rows.next[row]

@@ -15,9 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.bound import INDEX_BITS, SOME, fill_distances, gather_least, kth_cost
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.sorting import sort_front
 
 
 class Search(NamedTuple):
@@ -69,7 +70,7 @@ def empty_search(most: np.ndarray, c: int) -> Search:
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def offset_in(tuples, trees, group, col, one, other, reach):
     """Return the offset of a tuple from another in one column of a group."""
     value, n_range = tuples.value[col, tuples.code[group, other]], tuples.span.shape[0]
@@ -79,7 +80,7 @@ def offset_in(tuples, trees, group, col, one, other, reach):
     return min(max(value - tuples.value[col, tuples.code[group, one]], -full), full)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fill_offsets(tuples, trees, one, n, scan, search):
     """Compute the offsets of n candidates in all columns. Writes `search`."""
     for group in range(tuples.code.shape[0]):
@@ -93,7 +94,7 @@ def fill_offsets(tuples, trees, one, n, scan, search):
         search.far[candidate] = scan.cost[search.other[candidate]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_nearest(scan, one, search):
     """Take the tuples that the scan has kept for candidates; return how many. Writes `search`."""
     n = 0
@@ -105,7 +106,7 @@ def take_nearest(scan, one, search):
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def take_nearer(scan, one, best, search):
     """Take the tuples nearer than the best box for candidates; return how many, -1 for too many."""
     n, most = 0, search.other.shape[0]
@@ -118,7 +119,7 @@ def take_nearer(scan, one, best, search):
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def box_over(search, n):
     """Return D of the box over n candidates and the tuple itself."""
     total = np.int64(0)
@@ -131,10 +132,10 @@ def box_over(search, n):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def distinct(values):
     """Sort values and move the different ones to the front; return how many. Writes `values`."""
-    values.sort()
+    sort_front(values, values.shape[0])
     n = 1
     for at in range(1, values.shape[0]):
         if values[at] != values[n - 1]:
@@ -143,7 +144,7 @@ def distinct(values):
     return n
 
 
-@njit(cache=True, nogil=True)
+@inner
 def list_ends(search, col, n):
     """List how far a box can reach down and up in one column. Writes `search`."""
     below, above, offset = search.below[col], search.above[col], search.offset[col]
@@ -160,7 +161,7 @@ def list_ends(search, col, n):
     search.n_above[col] = distinct(above[:n_above])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def order_columns(search, n):
     """Settle columns with fewer choices first; leave out those without any; return how many remain.
 
@@ -184,7 +185,7 @@ def order_columns(search, n):
     return n_open
 
 
-@njit(cache=True, nogil=True)
+@inner
 def narrowest(search, depth, n, settled, needed, best):
     """Settle the last column: slide over the intervals that hold the rows needed; return the best box."""
     col = search.column[depth]
@@ -212,7 +213,7 @@ def narrowest(search, depth, n, settled, needed, best):
         rows += search.size[inside[first]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keep_inside(search, depth, n, low, high, limit):
     """Keep the candidates inside an interval whose rest is below a limit; return them and their rows."""
     col = search.column[depth]
@@ -231,7 +232,7 @@ def keep_inside(search, depth, n, low, high, limit):
     return kept, rows
 
 
-@njit(cache=True, nogil=True)
+@inner
 def open_depth(search, depth, n, settled):
     """Begin with the narrowest interval of the next column. Writes `search`."""
     search.n_left[depth] = n
@@ -240,7 +241,7 @@ def open_depth(search, depth, n, settled):
     search.up[depth] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def next_interval(search, depth, best):
     """Return the next interval of a column that costs less than the best box, and its cost; -1 for none."""
     col = search.column[depth]
@@ -257,7 +258,7 @@ def next_interval(search, depth, best):
     return np.int64(0), np.int64(0), np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def settle(search, n_open, n, needed, best):
     """Return the least of `best` and of D of the boxes that hold `needed` rows of n candidates."""
     depth = np.int64(0)  # a literal would make Numba compile everything below twice
@@ -280,20 +281,20 @@ def settle(search, n_open, n, needed, best):
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sort_candidates(search, n, n_open):
     """Put the candidates at depth 0, sorted by their offset in the last column. Writes `search`."""
     offset = search.offset[search.column[n_open - 1]]
     for at in range(n):
         search.key[at] = np.int64(offset[at]) << INDEX_BITS | at
-    search.key[:n].sort()
+    sort_front(search.key, n)
     for at in range(n):
         candidate = np.int32(search.key[at])
         search.inside[0, at] = candidate
         search.rest[0, at] = search.far[candidate]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def search_box(search, n, needed, best):
     """Return the least of `best` and of D of the boxes that hold `needed` rows of n candidates."""
     search.steps[0] -= n * search.offset.shape[0]
@@ -304,7 +305,7 @@ def search_box(search, n, needed, best):
     return settle(search, n_open, n, needed, best)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def smallest_box(tuples, trees, k, one, scan, search):
     """Return the least D of any k rows of which the tuple's are some; -1 if the steps do not suffice."""
     needed = k - tuples.size[one]
@@ -320,7 +321,7 @@ def smallest_box(tuples, trees, k, one, scan, search):
     return best if n >= 0 and search.steps[0] >= 0 else np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def smallest_boxes(tuples, trees, k, ones, steps, scan, search, near, found, taken):
     """Find the least D of any k rows with each of some tuples. Writes `near`, `found`, `taken`.
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiling import inner
 from shoal.kernels.goals import Goals, Tally
-from shoal.kernels.unmanaged import inner, unmanaged
 
 
 class Cell(NamedTuple):
@@ -40,26 +39,21 @@ class Cell(NamedTuple):
     codes: np.ndarray  # int32 (m, R + T)
     ids: np.ndarray  # int64 (m): where each row stands in the table
     k: int
-    goals: Goals  # of the whole table
-    tally: Tally  # empty
+    goals: Goals | None  # of the whole table; None: nothing is asked for but k rows
+    tally: Tally | None  # empty
 
 
-@njit(cache=True, nogil=True)
+def n_values(cell):
+    """Count the values of all goals."""
+    return 0 if cell.goals is None else int(cell.goals.begin[-1])
+
+
 def local_cell(cell, ids, tally):
     """Return a cell of the rows listed, with a tally of its own."""
-    m, d = ids.shape[0], cell.codes.shape[1]
-    codes = np.empty((m, d), np.int32)
-    for row in range(m):
-        for col in range(d):
-            codes[row, col] = cell.codes[ids[row], col]
-    return Cell(
-        cell.span, cell.over, cell.over_at, cell.n_leaves, cell.is_small, cell.log, cell.parent,
-        cell.first_leaf, cell.last_leaf, cell.leaf_node, cell.node_at, cell.leaf_at,
-        cell.join, cell.join_at, cell.is_joined, cell.n_nodes, codes, ids, cell.k, cell.goals, tally,
-    )  # fmt: skip
+    return cell._replace(codes=cell.codes[ids], ids=ids, tally=None if cell.goals is None else tally)
 
 
-@unmanaged
+@inner
 def tree_cost(cell, tree, low, high):
     """Return what the lowest node over two leaves, the first not behind the second, costs."""
     if cell.is_small[tree]:
@@ -80,7 +74,7 @@ def column_cost(cell, col, low, high):
     return tree_cost(cell, col - n_range, low, high)
 
 
-@unmanaged
+@inner
 def box_cost(cell, low, high, at):
     """Return D of the box in row `at` of two arrays: what one row of such a class costs."""
     n_range = cell.span.shape[0]
@@ -92,7 +86,7 @@ def box_cost(cell, low, high, at):
     return total
 
 
-@unmanaged
+@inner
 def joined_cost(cell, low, high, at, row):
     """Return D of a box after one more row has joined it."""
     n_range = cell.span.shape[0]
@@ -107,7 +101,7 @@ def joined_cost(cell, low, high, at, row):
     return total
 
 
-@unmanaged
+@inner
 def union_cost(cell, low, high, at, other):
     """Return D of the smallest box over two boxes of the same arrays."""
     n_range = cell.span.shape[0]
@@ -122,7 +116,7 @@ def union_cost(cell, low, high, at, other):
     return total
 
 
-@unmanaged
+@inner
 def set_box(cell, low, high, at, row):
     """Make a box of one row."""
     for col in range(cell.codes.shape[1]):
@@ -130,7 +124,7 @@ def set_box(cell, low, high, at, row):
         high[at, col] = cell.codes[row, col]
 
 
-@unmanaged
+@inner
 def widen_box(cell, low, high, at, row):
     """Widen a box for one more row."""
     for col in range(cell.codes.shape[1]):
@@ -139,7 +133,7 @@ def widen_box(cell, low, high, at, row):
         high[at, col] = max(high[at, col], code)
 
 
-@unmanaged
+@inner
 def unite(low, high, at, other_low, other_high, other):
     """Widen a box for another one."""
     for col in range(low.shape[1]):
@@ -147,7 +141,7 @@ def unite(low, high, at, other_low, other_high, other):
         high[at, col] = max(high[at, col], other_high[other, col])
 
 
-@unmanaged
+@inner
 def copy_box(low, high, at, other_low, other_high, other):
     """Make a box another one."""
     for col in range(low.shape[1]):

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.block import NOBODY, link, move, put, recount, refresh, take, touch
-from shoal.kernels.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts, sort_front
+from shoal.kernels.compiling import inner
+from shoal.kernels.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.draws import below, share
-from shoal.kernels.goals import add, helps, mark_all_helpful, remove
+from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
 from shoal.kernels.growth import grow_classes
 from shoal.kernels.passes import NONE, cheapest_class, join_all, stays_good
-from shoal.kernels.space import joined_cost, union_cost
-from shoal.kernels.unmanaged import inner, unmanaged
+from shoal.kernels.sorting import sort_front
+from shoal.kernels.space import joined_cost, n_values, union_cost
 
 ASKED = 16  # classes that a row is offered
 LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
@@ -40,7 +40,6 @@ class StepWork(NamedTuple):
     helpful: np.ndarray  # bool (V): values of which a class needs more
 
 
-@njit(cache=True, nogil=True)
 def step_work(cell, n_rows):
     """Make room for the steps."""
     n_columns = cell.codes.shape[1]
@@ -49,7 +48,7 @@ def step_work(cell, n_rows):
         np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
-        np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(cell.goals.begin[-1], np.bool_),
+        np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(n_values(cell), np.bool_),
     )  # fmt: skip
 
 
@@ -123,7 +122,7 @@ def forget(cell, block, c):
 @inner
 def cheapest_loan(cell, block, c, found, work):
     """Return the row of a near class that can spare it which it costs least to borrow, -1 for none."""
-    needs_help = cell.goals.active and block.size[c] >= cell.k
+    needs_help = asks(cell.goals) and block.size[c] >= cell.k
     if needs_help:
         note_helpful(cell, block, c, work)
     least, best = FAR, NONE
@@ -206,7 +205,7 @@ def kept_range(cell, block, c, col, state):
     return first, last
 
 
-@unmanaged
+@inner
 def shed(cell, block, c, state, near, work):
     """Narrow a class in one column: give the rows outside to others, borrow others for them."""
     col = wide_column(block, c, state)
@@ -238,7 +237,7 @@ def free_class(block):
     return NONE
 
 
-@unmanaged
+@inner
 def create(cell, block, state, work):
     """Make a new class around a random row that its own can spare, of rows that others can spare."""
     c = free_class(block)
@@ -304,7 +303,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
     return n_parts
 
 
-@unmanaged
+@inner
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
     """Pool a class with some near ones and part them anew."""
     found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ZERO, work)
@@ -326,7 +325,7 @@ def recreate(cell, block, c, state, cuts, inner, cut_room, work):
     return True
 
 
-@unmanaged
+@inner
 def dissolve(cell, block, c, near, work):
     """Give all rows of a class to others."""
     n, row = 0, block.head[c]

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.kernels.classes import join, width
-from shoal.kernels.filling import cheapest_wanting, count_joined, renew_wants
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.filling import cheapest_wanting, note_joined
+from shoal.kernels.sorting import first_least
 from shoal.kernels.trees import heights_over
 
 
@@ -38,7 +39,7 @@ def offers_of(numbers: np.ndarray, n_columns: int, most_nodes: int) -> Offers:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@inner
 def offer_ranges(low, high, at, span, share, total, n_open):
     """Renew one range column for all open classes. Writes `share`, `total`."""
     for c in range(n_open):
@@ -47,7 +48,7 @@ def offer_ranges(low, high, at, span, share, total, n_open):
         share[c] = new
 
 
-@njit(cache=True)
+@inner
 def offer_nodes(node, over, share, total, n_open):
     """Renew one tree column for all open classes. Writes `share`, `total`."""
     for c in range(n_open):
@@ -56,7 +57,7 @@ def offer_nodes(node, over, share, total, n_open):
         share[c] = new
 
 
-@njit(cache=True)
+@inner
 def renew(offers, classes, trees, span, position, leaf, row, n_open):
     """Bring the offers up to date for a row, in the columns where it differs. Writes `offers`."""
     n_range = span.shape[0]
@@ -75,7 +76,7 @@ def renew(offers, classes, trees, span, position, leaf, row, n_open):
             offer_nodes(classes.node[col], offers.over, offers.share[n_range + col], offers.total, n_open)
 
 
-@njit(cache=True)
+@inner
 def renew_one(offers, classes, trees, span, c):
     """Bring one class's offer up to date after the row at hand has joined it. Writes `offers`."""
     n_range = span.shape[0]
@@ -89,21 +90,21 @@ def renew_one(offers, classes, trees, span, c):
     offers.total[c] = total
 
 
-@njit(cache=True)
+@inner
 def find_growth(size, diversity, total, grows, n_open):
     """Compute by how much the loss of each open class would grow. Writes `grows`."""
     for c in range(n_open):
         grows[c] = size[c] * (np.int64(total[c]) - diversity[c]) + total[c]
 
 
-@njit(cache=True)
+@inner
 def drop(values, at, n_open):
     """Close the gap that entry `at` of the first `n_open` leaves. Writes `values`."""
     for c in range(at, n_open - 1):
         values[c] = values[c + 1]
 
 
-@njit(cache=True)
+@inner
 def close_class(offers, classes, at, n_open):
     """Take a class out of the open ones; the others keep their order. Writes both."""
     for col in range(classes.low.shape[0]):
@@ -119,7 +120,7 @@ def close_class(offers, classes, at, n_open):
     drop(offers.number, at, n_open)
 
 
-@njit(cache=True)
+@entry
 def join_cheapest(rows, position, leaf, classes, offers, trees, span, labels, goals, wants, cursor, settings):
     """Let rows join, in the order given, the open class whose loss grows least, the first of equals.
 
@@ -132,15 +133,13 @@ def join_cheapest(rows, position, leaf, classes, offers, trees, span, labels, go
         row, n_open = rows[cursor[0]], cursor[1]
         renew(offers, classes, trees, span, position, leaf, row, n_open)
         find_growth(classes.size, classes.diversity, offers.total, offers.grows, n_open)
-        c = cheapest_wanting(goals, wants, offers.grows, offers.number, n_open, row) if wants.active else -1
+        c = cheapest_wanting(goals, wants, offers.grows, offers.number, n_open, row)
         if c < 0:
-            c = int(np.argmin(offers.grows[:n_open]))
+            c = first_least(offers.grows, n_open)
         labels[row] = offers.number[c]
-        join(classes, c, trees, span, position[:, row], leaf[:, row])
+        join(classes, c, trees, span, position, leaf, row)
         renew_one(offers, classes, trees, span, c)
-        if wants.active:
-            count_joined(goals, wants, offers.number[c], row)
-            renew_wants(goals, wants, offers.number[c])
+        note_joined(goals, wants, offers.number[c], row)
         if classes.size[c] >= settings[0]:
             close_class(offers, classes, c, n_open)
             cursor[1] -= 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiling import inner
 
 
 class Trees(NamedTuple):
@@ -20,7 +21,7 @@ class Trees(NamedTuple):
     leaf_at: np.ndarray  # int64 (n_tree): where a tree's leaves begin
 
 
-@njit(cache=True)
+@inner
 def lifted(trees, col, node, leaf):
     """Return the lowest node at or above `node` that covers `leaf`."""
     nodes = trees.node_at[col]
@@ -29,7 +30,7 @@ def lifted(trees, col, node, leaf):
     return node
 
 
-@njit(cache=True)
+@inner
 def reach_from(trees, col, leaf, reach):
     """Compute what the lowest node over `leaf` and each other leaf costs. Writes `reach`, by leaf."""
     nodes = trees.node_at[col]
@@ -44,14 +45,14 @@ def reach_from(trees, col, leaf, reach):
         first, last = up_first, up_last
 
 
-@njit(cache=True)
+@inner
 def n_nodes(trees, col):
     """Count the nodes of one column's tree."""
     last = col + 1 == trees.node_at.shape[0]
     return (trees.parent.shape[0] if last else trees.node_at[col + 1]) - trees.node_at[col]
 
 
-@njit(cache=True)
+@inner
 def heights_over(trees, col, leaf, over):
     """Compute what the lowest node over each node and `leaf` costs. Writes `over`, by node."""
     nodes = trees.node_at[col]

@@ -57,19 +57,19 @@ class Scans:
 
     def reachable(self, ones: LongArray, bound: IntArray, tick: Share) -> LongArray:
         """Return the k-th least max(D(i, j), b_i, b_j) over all rows j, for each tuple i listed."""
-        from shoal.kernels.bound import reachable
+        from shoal.kernels.bound import scan_tuples
 
         def call(part: LongArray, scan: Any, _: Any, found: LongArray) -> None:
-            reachable(self.tuples, self.fixed.trees, self.k, bound, part, scan, found)
+            scan_tuples(self.tuples, self.fixed.trees, self.k, bound, part, scan, found, False)
 
         return self._found(call, ones, 1, tick)[0]
 
     def dragged(self, ones: LongArray, bound: IntArray, tick: Share) -> LongArray:
         """Return the sum of the k - 1 least max(0, max(b_i, D(i, j)) - b_j), for each tuple i listed."""
-        from shoal.kernels.bound import dragged
+        from shoal.kernels.bound import scan_tuples
 
         def call(part: LongArray, scan: Any, _: Any, found: LongArray) -> None:
-            dragged(self.tuples, self.fixed.trees, self.k, bound, part, scan, found)
+            scan_tuples(self.tuples, self.fixed.trees, self.k, bound, part, scan, found, True)
 
         return self._found(call, ones, 1, tick)[0]
 

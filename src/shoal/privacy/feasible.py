@@ -34,7 +34,7 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
 
     left_out = np.zeros(goals.n_rows, dtype=bool)
     tally: Any = kernel.empty_tally(goals.kernel)
-    kernel.add_rows(goals.kernel, tally, np.arange(goals.n_rows))
+    kernel.count_rows(goals.kernel, tally, np.arange(goals.n_rows), True)
     faults = faults_of(goals, tally, may_suppress)
     if not faults:
         return left_out
@@ -52,7 +52,7 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
         if not waiting[key]:
             break  # nobody has a value
         row = waiting[key].pop()
-        kernel.remove(goals.kernel, tally, row)
+        kernel.count_rows(goals.kernel, tally, np.array([row]), False)
         left_out[row] = True
     if _failing(goals, tally) or tally.size[0] < goals.k:
         raise InfeasibleError.from_faults(faults)
@@ -63,11 +63,8 @@ def _failing(goals: GoalSet, tally: Any) -> list[int]:
     """List the goals that the whole table fails; one class of all rows is never far from itself."""
     from shoal.kernels import goals as kernel
 
-    return [
-        g
-        for g, goal in enumerate(goals.asked)
-        if _speaks_for_all(goals, goal) and not _holds(kernel, goals, tally, g)
-    ]
+    met = kernel.goals_met(goals.kernel, tally)
+    return [g for g, goal in enumerate(goals.asked) if _speaks_for_all(goals, goal) and not met[g]]
 
 
 def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
@@ -75,11 +72,6 @@ def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
     if goals.counts_people:
         return isinstance(goal, LDiversity) and goal.variant == "distinct"
     return isinstance(goal, (LDiversity, AlphaK))
-
-
-def _holds(kernel: Any, goals: GoalSet, tally: Any, g: int) -> bool:
-    count = kernel.own_counts(goals.kernel, tally, g)
-    return bool(kernel.judged(goals.kernel, g, count, tally.pairs[g], tally.holders[g])[0])
 
 
 def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:

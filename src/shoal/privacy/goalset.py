@@ -89,7 +89,7 @@ class GoalSet:
         rows, ends = by_class(labels)
         holds = np.zeros((len(ends), len(self.asked)), dtype=bool)
         achieved, people = np.zeros((len(ends), len(self.asked))), np.zeros(len(ends), np.int64)
-        kernel.judge_classes(self.kernel, self.tally, rows, ends, holds, achieved, people)
+        kernel.judge_classes(self.kernel, self.tally, rows, ends, False, holds, achieved, people)
         worst = [
             float(achieved[:, g].min() if isinstance(goal, LDiversity) else achieved[:, g].max())
             for g, goal in enumerate(self.asked)
@@ -117,9 +117,16 @@ def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
     """Tell whether values that occur so often would meet a goal that compares them with nothing else."""
     from shoal.kernels import goals as kernel
 
-    found, total = np.array(counts, np.int64), sum(counts)
-    asked = measure_of(goal)
-    return bool(kernel.judged_alone(asked.kind, asked.bound, asked.second, found, total, total)[0])
+    asked, found = measure_of(goal), np.array(counts, np.int64)
+    total, nothing, nobody = np.array([sum(counts)]), np.zeros(0, np.int64), np.zeros((1, 0), np.int32)
+    goals = kernel.Goals(
+        k=0, kind=np.array([asked.kind]), bound=np.array([asked.bound]), second=np.array([asked.second]),
+        begin=np.array([0, len(found)]), code=nobody, person=nobody[0], pair=nobody, whole=found,
+        parent=nobody[0], height=nothing, node_at=np.zeros(2, np.int64),
+        leaf_node=np.zeros(len(found), np.int32),
+    )  # fmt: skip
+    tally = kernel.empty_tally(goals)._replace(counts=found, pairs=total, holders=total)
+    return bool(kernel.goals_met(goals, tally)[0])
 
 
 def by_class(labels: IntArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -151,7 +158,6 @@ def _kernel_goals(
         for column in columns
     ]
     return kernel.Goals(
-        active=True,
         k=k,
         kind=np.array([measure.kind for measure in measures], np.int64),
         bound=np.array([measure.bound for measure in measures], np.float64),

@@ -30,6 +30,7 @@ from shoal.table.columns import Encoded, IntArray, numbered
 from shoal.table.fixed import fixed_columns
 
 _MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
+_MENDED_PER_CALL = 64  # classes; between two calls an interruption is seen
 _REACH = 2000  # classes on either side among which one looks for others
 
 
@@ -118,39 +119,31 @@ class _Run:
         ordered = numbered(labels)
         rows, ends = by_class(ordered)
         n_classes = len(ends)
-        self.fixed, self.left = fixed, ordered.copy()
+        self.fixed, self.n_classes = fixed, n_classes
         self.whole = sum(round(column.weight * fixed.unit) for column in encoded.columns)
         # Boxes that are tried out: two classes without each of their rows.
-        room = 2 * (kernel.MOST_PAIRS + 2)
-        self.classes: Any = empty_classes(n_classes + room, len(fixed.span), len(fixed.leaf))
-        self.rows: Any = kernel.Rows(
+        tried = 2 * (kernel.MOST_PAIRS + 2)
+        self.classes: Any = empty_classes(n_classes + tried, len(fixed.span), len(fixed.leaf))
+        lists = kernel.Rows(
             fixed.position, fixed.leaf, fixed.span, np.zeros(n_classes, np.int64),
             np.full(encoded.n_rows, -1, np.int64), np.arange(n_classes) - 1,
             np.append(np.arange(1, n_classes), -1), self.whole,
         )  # fmt: skip
-        kernel.set_all(self.rows, self.classes, rows, ends, fixed.trees)
-        all_rows = goal_kernel.empty_tally(goals.kernel)
-        goal_kernel.add_rows(goals.kernel, all_rows, rows)
-        tally, other = goal_kernel.empty_tally(goals.kernel), goal_kernel.empty_tally(goals.kernel)
-        counts = _empty_counts(n_classes, tally)
-        kernel.note_all(goals.kernel, tally, self.rows, self.classes, counts)
-        cursor = np.array([may_suppress, 0, 0], np.int64)
-        settings = np.array([int(deals), _REACH], np.int64)
-        for failing in np.flatnonzero(~counts.good).tolist():
-            if self.classes.size[failing] > 0:
-                kernel.mend_class(
-                    goals.kernel, tally, other, all_rows, counts, self.rows, self.classes, failing, n_classes,
-                    fixed.trees, self.left, cursor, settings,
-                )  # fmt: skip
-        self.n_classes, self.exchanged, self.merged = n_classes, int(cursor[1]), int(cursor[2])
+        tally, other, all_rows = (goal_kernel.empty_tally(goals.kernel) for _ in range(3))
+        cursor = np.array([may_suppress, 0, 0, -1], np.int64)
+        settings = np.array([int(deals), _REACH, _MENDED_PER_CALL], np.int64)
+        self._labels = np.full(encoded.n_rows, -1, np.int32)
+        counts, room = _empty_counts(n_classes, tally), kernel.empty_room(encoded.n_rows, n_classes, _REACH)
+        while cursor[3] < n_classes:
+            kernel.mend(
+                goals.kernel, tally, other, all_rows, counts, lists, self.classes, rows, ends, fixed.trees,
+                cursor, settings, self._labels, room,
+            )  # fmt: skip
+        self.exchanged, self.merged = int(cursor[1]), int(cursor[2])
 
     def labels(self) -> IntArray:
         """Number the classes that remain by their first rows; rows left out get -1."""
-        from shoal.kernels import repair as kernel
-
-        labels = np.full(len(self.left), -1, np.int32)
-        kernel.write_labels(self.rows, self.classes, self.n_classes, labels)
-        return numbered(labels)
+        return numbered(self._labels)
 
     def loss(self, labels: IntArray) -> float:
         """Return Total IL; a row left out costs everything."""

@@ -85,15 +85,12 @@ def _search_block(
     tally: Any,
 ) -> Found:
     """Search among some classes."""
-    from shoal.kernels import block_search as kernel
-    from shoal.kernels.block import total_loss
+    from shoal.kernels.block_search import search_block
 
-    local, block, rooms = kernel.open_block(cell, now.rows, now.ends, classes, tally)
-    before = total_loss(block)
-    state = np.array([seed], np.uint64)
     n_steps = int(plan.steps * len(classes))
-    kernel.search(local, block, rooms, n_steps, plan.temperature, plan.patience, plan.is_last, state)
-    return (*kernel.by_class(block, local.ids), before, total_loss(block))
+    return search_block(
+        cell, now.rows, now.ends, classes, n_steps, plan.temperature, plan.patience, plan.is_last, seed, tally
+    )
 
 
 def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongArray]:

@@ -219,13 +219,13 @@ def _best_cut(
 
 def _tried(cell: Any, rank: LongArray, size: int) -> LongArray:
     """Return the cuts that are tried where goals may forbid them: all, unless that would take too long."""
-    return rank[: max(_LEAST_TRIED, _TRIED_ROWS // size)] if cell.goals.active else rank[:1]
+    return rank[: max(_LEAST_TRIED, _TRIED_ROWS // size)] if cell.goals is not None else rank[:1]
 
 
 def _are_good(cell: Any, order: LongArray, place: int, tally: Any) -> bool:
     """Tell whether both parts meet every goal."""
     from shoal.kernels.goals import all_good
 
-    if not cell.goals.active:
+    if cell.goals is None:
         return True
     return bool(all_good(cell.goals, tally, order, np.array([place, len(order)])))

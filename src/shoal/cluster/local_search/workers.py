@@ -16,8 +16,8 @@ class Workers:
 
     Parameters
     ----------
-    goals : kernels.goals.Goals
-        What the tallies count.
+    goals : kernels.goals.Goals or None
+        What the tallies count; without goals there are none.
     """
 
     def __init__(self, goals: Any) -> None:
@@ -27,7 +27,7 @@ class Workers:
         self.n_threads = n_threads()
         self._tallies: SimpleQueue[Any] = SimpleQueue()
         for _ in range(self.n_threads):
-            self._tallies.put(empty_tally(goals))
+            self._tallies.put(None if goals is None else empty_tally(goals))
 
     def run(self, tasks: Iterable[Callable[[Any], T]]) -> Generator[tuple[int, T], None, None]:
         """Run tasks, each with a tally; give their numbers and results as they come to an end.
