@@ -232,3 +232,25 @@ def test_bounds_in_columns_are_boxes_too(tmp_path: Path) -> None:
     columns["age_high"] = [31, 31, 60, 60]
     found = verify_table(pa.table(columns), asked, original=raw).problems
     assert [problem.code for problem in found] == ["verify.original_match"]
+
+
+@pytest.mark.parametrize(
+    ("ages", "holds"),
+    [
+        (["[30, 32[", "[60, 62["], True),  # ARX
+        (["[30, 32)", "[60, 62)"], True),  # anjana
+        (["(29,31]", "(59,61]"], True),  # cut of R
+        (["30-31", ">=60"], True),
+        (["3*", "6*"], True),
+        (["*", "NA"], True),
+        (["[30, 31[", "[60, 62["], False),  # 31 is outside
+        (["]30, 32[", "[60, 62["], False),
+        (["30-31", ">61"], False),
+        (["3*", "7*"], False),
+    ],
+)
+def test_labels_of_other_tools_are_boxes_too(ages: list[str], holds: bool) -> None:
+    released = pa.table({"age": [ages[0]] * 2 + [ages[1]] * 2, "sex": [*"ffmm"], "ill": [*"aabb"]})
+    raw = pa.table({"age": [30, 31, 60, 61], "sex": [*"ffmm"], "ill": [*"aabb"]})
+
+    assert verify_table(released, recipe(), original=raw).holds is holds

@@ -46,8 +46,8 @@ def _names(methods: str) -> list[str]:
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise RecipeError(
-            "recipe.value",
-            f"There is no method called {unknown[0]!r}.",
+            "recipe.invalid",
+            f"There is no method called `{unknown[0]}`.",
             f"methods: all, {', '.join(METHODS)}",
         )
     return names
