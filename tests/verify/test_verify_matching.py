@@ -99,6 +99,52 @@ def test_rows_that_are_alike_may_be_taken_together(data: st.DataObject) -> None:
     assert found == fewest_open(every_box, every_row)
 
 
+def fewest_open_of_many(fitting: list[list[int]]) -> int:
+    """Give every box a row by letting others step aside, one box after the other (Kuhn)."""
+    box_of: dict[int, int] = {}
+
+    def give(box: int, asked: set[int]) -> bool:
+        for row in fitting[box]:
+            if row not in asked:
+                asked.add(row)
+                if row not in box_of or give(box_of[row], asked):
+                    box_of[row] = box
+                    return True
+        return False
+
+    return sum(not give(box, set()) for box in range(len(fitting)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_many_rows_step_aside_for_each_other(seed: int) -> None:
+    """Boxes as wide as the rows are dense: whoever is served first is in somebody's way."""
+    random = np.random.default_rng(seed)
+    n_boxes, n_points, size = 60, 40, 30
+    low = random.integers(0, size, (2, n_boxes))
+    high = np.minimum(size - 1, low + random.integers(0, 12, (2, n_boxes)))
+    codes = random.integers(0, size, (2, n_points))
+    released, raw = random.integers(1, 4, n_boxes), random.integers(1, 6, n_points)
+    axes = [Axis(codes[i], np.arange(n_boxes), low[i], high[i], size) for i in range(2)]
+    inside_of = (low[:, :, None] <= codes[:, None, :]) & (codes[:, None, :] <= high[:, :, None])
+    pairs = inside_of.all(axis=0)
+    row_of = np.repeat(np.arange(n_points), raw)
+    fitting = [np.flatnonzero(pairs[box][row_of]).tolist() for box in np.repeat(np.arange(n_boxes), released)]
+
+    assert unmatched(axes, released, raw, most=[None, 3][seed % 2]) == fewest_open_of_many(fitting)
+
+
+def test_sets_that_no_order_makes_runs_are_compared_member_by_member() -> None:
+    """Whatever the order of three values, one of the three pairs of them is not side by side."""
+    covers = [frozenset("ab"), frozenset("bc"), frozenset("ac")]
+    axis = covering_axis([*"abc"], np.arange(3), covers, np.arange(3))
+    other = equal_axis(np.zeros(3, np.int64), np.zeros(3, np.int64), 1)
+    found = Grid([axis, other]).pairs()
+
+    letters = np.array([*"abc"])  # the points are in the order of the keys
+    each = {box: set(letters[found.point[found.box == box]]) for box in range(3)}
+    assert each == {0: {"a", "b"}, 1: {"b", "c"}, 2: {"a", "c"}}
+
+
 @settings(max_examples=100)
 @given(st.lists(BOX, min_size=1, max_size=30), st.lists(ROW, min_size=1, max_size=30), st.integers(1, 64))
 def test_the_grid_finds_what_is_inside(boxes: list[Any], rows: list[Any], chunk: int) -> None:
