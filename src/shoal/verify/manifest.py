@@ -95,7 +95,9 @@ def number_problems(told: Told, counted: Counted) -> list[Problem]:
     if not wrong:
         return []
     return [
-        Problem("verify.manifest", f"Numbers of the manifest that the file does not have: {listed(wrong)}.")
+        Problem(
+            "verify.manifest", f"Numbers of the manifest that are not those of the file: {listed(wrong)}."
+        )
     ]
 
 
@@ -110,21 +112,30 @@ def _differs(told: Mapping[str, Any], name: str, counted: int) -> bool:
 
 
 def _wrong_goals(told: Any, counted: Counted) -> list[str]:
-    """Name the goals whose numbers differ; those that count people cannot be counted from the file."""
+    """Name the goals whose numbers differ; a release may be verified for other goals than it was made for."""
     if not isinstance(told, list) or counted.goals is None:
         return []
-    if len(told) != len(counted.goals):
-        return ["goals"]
-    pairs = zip(map(_table, told), counted.goals, strict=True)
-    return [goal.type for each, goal in pairs if not _is_same_goal(each, goal, at_least=counted.at_least)]
+    known = {_key(goal.to_dict()): goal for goal in counted.goals}
+    pairs = ((each, known.get(_key(each))) for each in map(_table, told))
+    return [
+        goal.type
+        for each, goal in pairs
+        if goal is not None and not _is_same_goal(each, goal, at_least=counted.at_least)
+    ]
+
+
+def _key(goal: Mapping[str, Any]) -> str:
+    """Return what tells goals apart: one may be asked for twice, with other numbers."""
+    return json.dumps([goal.get(name) for name in ("type", "column", "variant", "asked")], default=str)
 
 
 def _is_same_goal(told: Mapping[str, Any], goal: Goal, *, at_least: bool) -> bool:
-    if told.get("type") != goal.type:
-        return False
+    """Compare what was achieved; people cannot be counted from the file alone."""
+    if told.get("counts", "rows") != goal.counts:
+        return True
     achieved = told.get("achieved")
-    if achieved is None or goal.achieved is None or told.get("counts", "rows") != goal.counts:
-        return achieved is goal.achieved or told.get("counts", "rows") != goal.counts
+    if achieved is None or goal.achieved is None:
+        return achieved is goal.achieved
     if not isinstance(achieved, int | float):
         return False
     return isclose(achieved, goal.achieved, rel_tol=1e-9) or (at_least and achieved < goal.achieved)
