@@ -45,11 +45,8 @@ def _names(methods: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     unknown = [name for name in names if name not in METHODS]
     if unknown:
-        raise RecipeError(
-            "recipe.value",
-            f"There is no method called {unknown[0]!r}.",
-            f"methods: all, {', '.join(METHODS)}",
-        )
+        message = f"`--methods` names {len(unknown)} that shoal does not have: {', '.join(unknown)}."
+        raise RecipeError("recipe.invalid", message, f"choose among all, {', '.join(METHODS)}")
     return names
 
 
