@@ -62,7 +62,7 @@ class _Counter:
         self.shows = not quiet and sys.stderr.isatty()
 
     def count(self, name: str) -> None:
-        """Count a kernel that is ready; some are told of more than once."""
+        """Count a kernel that is ready; some are reported more than once."""
         self.ready.add(name)
         if self.shows:
             done = min(len(self.ready), self.total)
