@@ -33,16 +33,16 @@ def called(monkeypatch):
     return forms
 
 
-def told(method, **given):
-    """The forms that a run needs, of which only methods' own are told with goals from without."""
+def needed(method, **given):
+    """The forms that a run from memory needs, without the bound."""
     return set(forms_needed(method, bound=False, from_file=False, **given))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_calls_the_kernels_that_are_named_for_it(method, called):
     run_job(method)
-    assert called <= told(method)
-    assert told(method) - called <= NOT_IN_A_TINY_TABLE
+    assert called <= needed(method)
+    assert needed(method) - called <= NOT_IN_A_TINY_TABLE
 
 
 @pytest.mark.parametrize("method", [name for name, info in METHODS.items() if info.has_classes])
@@ -50,8 +50,8 @@ def test_a_run_with_goals_calls_the_kernels_that_are_named_for_it(method, called
     run_job(f"{method}:goals")
     # These are about goals: there is no form without.
     named = {Form(f.entry) if f.entry.split(".")[0] in {"goals", "filling", "repair"} else f for f in called}
-    assert named <= told(method, goals=True)
-    assert told(method, goals=True) - named <= NOT_IN_A_TINY_TABLE
+    assert named <= needed(method, goals=True)
+    assert needed(method, goals=True) - named <= NOT_IN_A_TINY_TABLE
 
 
 def test_the_bound_and_a_file_need_kernels_of_their_own(called):

@@ -211,4 +211,4 @@ def test_a_demo_compiles_few_functions_and_none_for_goals(tmp_path):
     assert int(bound) <= MOST_OF_THE_BOUND
     assert "search" in names
     assert "cut_or_grow" in names
-    assert not {"judged", "judged_alone", "judge_classes", "mend", "scan_tuples"} & set(names)
+    assert not {"judged", "judged_alone", "judge_classes", "repair_classes", "scan_tuples"} & set(names)

@@ -45,11 +45,8 @@ def _names(methods: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     unknown = [name for name in names if name not in METHODS]
     if unknown:
-        raise RecipeError(
-            "recipe.invalid",
-            f"There is no method called `{unknown[0]}`.",
-            f"methods: all, {', '.join(METHODS)}",
-        )
+        message = f"`--methods` names {len(unknown)} that shoal does not have: {', '.join(unknown)}."
+        raise RecipeError("recipe.invalid", message, f"choose among all, {', '.join(METHODS)}")
     return names
 
 
@@ -65,7 +62,7 @@ class _Counter:
         self.shows = not quiet and sys.stderr.isatty()
 
     def count(self, name: str) -> None:
-        """Count a kernel that is ready; some are told of more than once."""
+        """Count a kernel that is ready; some are reported more than once."""
         self.ready.add(name)
         if self.shows:
             done = min(len(self.ready), self.total)

@@ -41,8 +41,8 @@ class _Compiled(CPUDispatcher):
         """Load one form from the cache or compile it, while no other process does the same."""
         with alone(self.py_func), quick_typing(), _no_garbage_collection():
             found = super().compile(sig)
-        for tell in _listeners:
-            tell(full_name(self.py_func))
+        for ready in _listeners:
+            ready(full_name(self.py_func))
         return found
 
 
@@ -89,13 +89,13 @@ def parallel(function: Callable[..., Any]) -> Any:
 
 
 @contextmanager
-def telling(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call `tell` with the name of each entry of which a form has been loaded or compiled."""
-    _listeners.append(tell)
+def listening(ready: Callable[[str], None]) -> Iterator[None]:
+    """Call `ready` with the name of each entry of which a form has been loaded or compiled."""
+    _listeners.append(ready)
     try:
         yield
     finally:
-        _listeners.remove(tell)
+        _listeners.remove(ready)
 
 
 @contextmanager

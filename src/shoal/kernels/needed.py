@@ -59,7 +59,7 @@ def forms_needed(
     goals : bool, optional
         Whether anything is asked for but k rows: a privacy goal, or a subject column.
     bound : bool, optional
-        Whether the loss is told beside its lower bound.
+        Whether the loss is reported with its lower bound.
     from_file : bool, optional
         Whether the table is read from a CSV file.
     """
@@ -70,8 +70,8 @@ def forms_needed(
     names += _JUDGING
     names += _EVENING if method in ("oka", "systematic") else ()
     kept = [Form(name, with_goals=True) for name in own if name in _KEEPING]
-    if method == "local-search":  # it keeps every goal, so nothing is mended
+    if method == "local-search":  # it keeps every goal, so nothing is repaired
         return [*map(Form, names), *kept]
     if method != "incognito":  # whole columns are published at one level, which no repair may change
-        names.append("repair.mend")
+        names.append("repair.repair_classes")
     return [*map(Form, dict.fromkeys([*names, *own])), *kept]

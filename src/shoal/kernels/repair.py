@@ -389,7 +389,7 @@ def mend_class(
 ):
     """Mend one class: exchange rows, leave it out or merge it, whichever costs least, until it is good.
 
-    For `cursor` and `settings` see `mend`.
+    For `cursor` and `settings` see `repair_classes`.
     `tally` and `other` are empty before and after; `all_rows` counts everybody who is still there.
     `classes` has room from `scratch` on for boxes that are tried out.
     """
@@ -425,13 +425,13 @@ def mend_class(
 
 
 @entry
-def mend(
+def repair_classes(
     goals, tally, other, all_rows, counts, rows, classes, ordered, ends, trees, cursor, settings, labels, room
 ):
-    """Make classes of rows that stand together in `ordered` and end at `ends`; mend some of those that fail.
+    """Make classes of rows that stand together in `ordered` and end at `ends`; repair some that fail.
 
     cursor: [rows that may still be left out, exchanges, mergers, classes that are done or -1 before any is
-    made]. settings: [exchange rows (0/1), reach, classes mended in this call]. All tallies are empty before
+    made]. settings: [exchange rows (0/1), reach, classes repaired in this call]. All tallies are empty before
     the first call; `all_rows` counts everybody who is still there. `classes` has room behind its classes for
     boxes that are tried out. Once all classes are done, writes the class of each row that was not left out to
     `labels`. Writes all but `goals`, `ordered`, `ends`, `trees` and `settings`.

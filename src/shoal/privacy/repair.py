@@ -30,7 +30,7 @@ from shoal.table.columns import Encoded, IntArray, numbered
 from shoal.table.fixed import fixed_columns
 
 _MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
-_MENDED_PER_CALL = 64  # classes; between two calls an interruption is seen
+_REPAIRED_PER_CALL = 64  # classes; between two calls an interruption is seen
 _REACH = 2000  # classes on either side among which one looks for others
 
 
@@ -131,11 +131,11 @@ class _Run:
         )  # fmt: skip
         tally, other, all_rows = (goal_kernel.empty_tally(goals.kernel) for _ in range(3))
         cursor = np.array([may_suppress, 0, 0, -1], np.int64)
-        settings = np.array([int(deals), _REACH, _MENDED_PER_CALL], np.int64)
+        settings = np.array([int(deals), _REACH, _REPAIRED_PER_CALL], np.int64)
         self._labels = np.full(encoded.n_rows, -1, np.int32)
         counts, room = _empty_counts(n_classes, tally), kernel.empty_room(encoded.n_rows, n_classes, _REACH)
         while cursor[3] < n_classes:
-            kernel.mend(
+            kernel.repair_classes(
                 goals.kernel, tally, other, all_rows, counts, lists, self.classes, rows, ends, fixed.trees,
                 cursor, settings, self._labels, room,
             )  # fmt: skip
