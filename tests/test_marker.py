@@ -65,7 +65,7 @@ def by_roles(**more: Any) -> dict[str, Any]:
 
 
 def test_every_code_is_provoked() -> None:
-    elsewhere = {"promise.broken", "data.labels"}  # labels: tests/measure/test_foreign_labels.py looks for cells
+    elsewhere = {"promise.broken", "data.labels"}  # test_foreign_labels.py does so
     assert {case.code for case in CASES} | elsewhere == set(CODES)
 
 
