@@ -88,13 +88,15 @@ def test_a_release_is_verified_by_the_recipe_of_its_manifest(tmp_path):
     assert verdict.holds
     assert verdict.remarks == (
         "Values were not compared with an order, which the recipe leaves out: `school`.",
+        "Values were not compared with a hierarchy, which the recipe leaves out: `city`.",
     )
 
 
 def test_a_manifest_with_the_order_given_again_is_as_good_as_the_recipe(tmp_path):
     path, shown = released(tmp_path)
     verdict = shoal.verify(path, Recipe.from_dict(shown, changes={"columns": {"school": {"order": ORDER}}}))
-    assert (verdict.holds, verdict.remarks) == (True, ())
+    about_city = "Values were not compared with a hierarchy, which the recipe leaves out: `city`."
+    assert (verdict.holds, verdict.remarks) == (True, (about_city,))
     wrong = Recipe.from_dict(shown, changes={"columns": {"school": {"order": ["none", "x"]}}})
     assert [problem.code for problem in shoal.verify(path, wrong).problems] == ["verify.form"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoal.recipe import Column, Recipe
 from shoal.verify.apostrophe import plain
-from shoal.verify.covers import decimal
+from shoal.verify.covers import decimal, found_kind
 from shoal.verify.foreign import Foreign, Kind, Lost, read_foreign
 from shoal.verify.form import Check, ends, form_of, number, positions
 from shoal.verify.load import Loaded
@@ -218,12 +218,14 @@ def _look_at_nodes(looked: Looked, name: str, recipe: Recipe, texts: Sequence[tu
 
 def _node_check(recipe: Recipe, name: str) -> Check | None:
     """Return the test for the nodes of a hierarchy; None where its file is not there."""
-    given: Any = recipe.columns[name].hierarchy
+    column = recipe.columns[name]
+    given: Any = column.hierarchy
+    kind = column.kind or found_kind((), column, "")  # a tree of texts may have a root called `intervals`
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
         return lambda text: True  # the leaves, which may be any texts, are not known from the file
-    if isinstance(given, dict) and isinstance(given.get("intervals"), list):
+    if isinstance(given, dict) and isinstance(given.get("intervals"), list) and kind == "numeric":
         return _interval_check([decimal(width) for width in given["intervals"]])
-    if isinstance(given, dict) and isinstance(given.get("dates"), list):
+    if isinstance(given, dict) and isinstance(given.get("dates"), list) and kind == "date":
         units = [UNIT_LABELS[unit] for unit in given["dates"] if unit in UNIT_LABELS]
         return lambda text: ends(text, "date") is not None or any(unit.fullmatch(text) for unit in units)
     if isinstance(given, str) and not recipe.resolve(given).exists():
