@@ -30,6 +30,8 @@ from shoal.cli.main import main
 
 said = Path(sys.argv.pop(1))
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits "ignore"
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as does one that is started with nohup
 
 def say_and_wait():
     said.touch()
