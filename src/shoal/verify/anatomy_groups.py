@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
-from shoal.verify.axis import Ints, covering_axis, equal_axis
+from shoal.verify.axis import Axis, Ints, covering_axis, equal_axis
 from shoal.verify.covers import Key
 from shoal.verify.flow import unmatched
 from shoal.verify.load import Loaded
@@ -65,13 +65,8 @@ def _without_value(people: Counts, values: Counts, raw: Counts) -> int:
         of_group.setdefault(group, set()).add(value)
     known = _Numbers()
     same = equal_axis(known.of(q for q, _ in raw), known.of(q for q, _ in people), len(known.seen))
-    number = _Numbers()
-    boxes = number.of(group for _, group in people)
-    covers = [frozenset(of_group.get(group, ())) for group in number.seen]
-    keys = list(dict.fromkeys(value for _, value in raw))
-    place = {key: at for at, key in enumerate(keys)}
-    points = np.array([place[value] for _, value in raw], np.int64)
-    return unmatched([same, covering_axis(keys, points, covers, boxes)], _amounts(people), _amounts(raw))
+    beside = _in_group(of_group, [group for _, group in people], [value for _, value in raw])
+    return unmatched([same, beside], _amounts(people), _amounts(raw))
 
 
 def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, int]:
@@ -95,14 +90,18 @@ def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, i
     several = {at: number for at, number in raw.items() if only[at[0]] is _SEVERAL}
     numbers = _Numbers()
     same = equal_axis(numbers.of(v for _, v in several), numbers.of(v for v, _ in wanted), len(numbers.seen))
-    groups = _Numbers()
-    boxes = groups.of(group for _, group in wanted)
-    covers = [frozenset(members.get(group, ())) for group in groups.seen]
-    keys = list(dict.fromkeys(known for known, _ in several))
-    place = {key: at for at, key in enumerate(keys)}
-    points = np.array([place[known] for known, _ in several], np.int64)
-    axes = [same, covering_axis(keys, points, covers, boxes)]
-    return too_many, unmatched(axes, _amounts(wanted), _amounts(several))
+    beside = _in_group(members, [group for _, group in wanted], [known for known, _ in several])
+    return too_many, unmatched([same, beside], _amounts(wanted), _amounts(several))
+
+
+def _in_group(
+    of_group: dict[str | None, set[Key]], groups: Sequence[str | None], things: Sequence[Key]
+) -> Axis:
+    """Make the axis on which each group covers the things that belong to it."""
+    group, thing = _Numbers(), _Numbers()
+    boxes, points = group.of(groups), thing.of(things)
+    covers = [frozenset(of_group.get(each, ())) for each in group.seen]
+    return covering_axis(list(thing.seen), points, covers, boxes)
 
 
 class _Numbers:
