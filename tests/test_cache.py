@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from shoal import cache
-from shoal.cli.anonymize import announce_compiling
+from shoal.cli.compiling import compiled_meanwhile
 
 
 @pytest.fixture
@@ -111,7 +111,8 @@ def test_where_nothing_stays_the_user_is_told_in_one_line(homes, monkeypatch, ca
     assert not place.is_kept
     assert place.folder.is_dir()
     monkeypatch.setattr("shoal.kernels.place", lambda: place)
-    announce_compiling()
+    with compiled_meanwhile([], None, quiet=False):
+        pass
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("compiled kernels cannot be kept")
     assert str(homes / "home" / ".cache" / "shoal" / "key") in line
@@ -139,4 +140,4 @@ def test_the_kernels_are_kept_in_the_place_that_was_found(monkeypatch):
 
     assert kernels.cache_folder() == kernels.place().folder
     assert kernels.place().is_kept
-    assert kernels.is_compiled()
+    assert list(kernels.cache_folder().glob("*.nbi"))

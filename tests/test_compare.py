@@ -416,7 +416,7 @@ def results():
 
 def test_what_is_drawn_has_three_digits(results):
     drawn = chart_module._spec(results)
-    [values] = drawn["datasets"].values() if "datasets" in drawn else [drawn["hconcat"][0]["data"]["values"]]
+    values = drawn["data"]["values"]
     assert values[0] == {"method": "b", "k": 5, "loss": 12.3, "seconds": 0.0123}
     assert len(values) == 3
 

@@ -1,10 +1,12 @@
 """What is compiled ahead, and which kernels a run needs."""
 
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
+from shoal.cache import Place
 from shoal.cli.main import app
 from shoal.cluster import METHODS
 from shoal.kernels import cache_folder
@@ -13,7 +15,8 @@ from shoal.kernels.goals import Goals
 from shoal.kernels.keeping import full_name
 from shoal.kernels.needed import Form, forms_needed
 from shoal.kernels.space import Cell
-from shoal.warm import BOUND, run_job
+from shoal.recipe import Recipe
+from shoal.warm import BOUND, COMPOSITION, compile_ahead, compiled_meanwhile, jobs_left, run_job
 
 # In a table of eight rows nobody is left over to join a class.
 NOT_IN_A_TINY_TABLE = {Form("classes.place_rows")}
@@ -73,3 +76,79 @@ def test_the_command_refuses_a_method_that_there_is_not():
     done = CliRunner().invoke(app, ["warm", "--methods", "mondrian,magic"])
     assert done.exit_code == 2
     assert "error [recipe.invalid]: `--methods` names 1 that shoal does not have: magic." in done.stderr
+
+
+GOAL = {"type": "l-diversity", "column": "ill", "l": 2}
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """A folder for compiled kernels in which nothing is."""
+    place = Place(tmp_path, is_kept=True)
+    monkeypatch.setattr("shoal.kernels.place", lambda: place)
+    return tmp_path
+
+
+def asked(method="auto", **changes):
+    given = {"method": {"name": method}, **changes}
+    return Recipe.from_roles(quasi=["age"], sensitive=["ill"], k=2, changes=given)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "given", "expected"),
+    [
+        (asked(), {}, ["local-search", BOUND]),
+        (asked("mondrian"), {"bound": False}, ["mondrian"]),
+        (asked("oka", privacy={"goal": [GOAL]}), {"bound": False}, ["oka:goals"]),
+        (asked("oka", columns={"who": {"role": "subject"}}), {"bound": False}, ["oka:goals"]),
+        (asked("cb"), {"several": True}, ["cb", BOUND, COMPOSITION]),
+    ],
+    ids=["auto", "no bound", "goals", "people", "several"],
+)
+def test_a_recipe_needs_these_jobs(recipe, given, expected, empty_cache):
+    assert jobs_left([recipe.method.name], recipe, **given) == expected
+
+
+def test_what_has_been_compiled_is_not_left(empty_cache):
+    (empty_cache / "oka-with-goals.done").touch()
+    recipe = asked("oka", privacy={"goal": [GOAL]})
+    assert jobs_left(["oka"], recipe, bound=False) == []
+    assert jobs_left(["oka"], asked("oka"), bound=False) == ["oka"]
+
+
+def test_where_nothing_is_kept_no_other_process_compiles(tmp_path, monkeypatch):
+    monkeypatch.setattr("shoal.kernels.place", lambda: Place(tmp_path, is_kept=False))
+    assert jobs_left(["oka"], asked("oka")) == []
+
+
+def test_a_job_leaves_its_mark_and_counts_its_kernels():
+    counts = []
+    mark = cache_folder() / "mondrian.done"
+    mark.unlink(missing_ok=True)
+    ready = compile_ahead(["mondrian"], lambda done, total: counts.append((done, total)))
+    assert mark.exists()
+    assert {form.entry for form in needed("mondrian")} == ready
+    assert counts == [(at, 3) for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("python", "message"), [("/bin/false", "ended with status 1"), ("/no/such/python", "could be started")]
+)
+def test_a_job_that_fails_is_reported_by_who_waits_for_it(python, message, monkeypatch):
+    monkeypatch.setattr(sys, "executable", python)
+    with pytest.raises(RuntimeError, match=message):
+        compile_ahead(["mondrian"])
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+def test_who_only_compiles_meanwhile_goes_on_without(python, monkeypatch):
+    monkeypatch.setattr(sys, "executable", python)
+    with compiled_meanwhile(["mondrian", BOUND]) as compilers:
+        pass
+    assert all(not compiler.ready for compiler in compilers)
+
+
+def test_processes_that_compile_end_with_the_work_that_fails():
+    with pytest.raises(KeyError), compiled_meanwhile(["local-search:goals"]) as compilers:
+        raise KeyError
+    assert [compiler._process.poll() is not None for compiler in compilers] == [True]

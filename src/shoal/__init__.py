@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.verify import Verdict, verify
 
-__version__ = version("shoal")
+    __version__: str
+
 __all__ = [
     "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster",
     "compare", "encode", "extend", "verify",
@@ -40,6 +40,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("shoal")
     if name == "cluster":
         return import_module("shoal.cluster")
     if name not in _LAZY:

@@ -33,7 +33,7 @@ from shoal.privacy.repair import repair
 from shoal.recipe import WITHOUT_CLASSES, Recipe
 from shoal.recode.publish import Published, publish, publish_ring
 from shoal.release import Release
-from shoal.stages import Progress, stage
+from shoal.stages import Meanwhile, Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
@@ -47,6 +47,8 @@ from shoal.views import make_views
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_FEW_ROWS = 200_000
 
 
 def anonymize(
@@ -160,6 +162,8 @@ def anonymize(
                 subjects=release.people,
             )
         )
+    if release.bounding is not None:
+        release.bounding.result(progress)
     return release
 
 
@@ -284,17 +288,21 @@ def _finished(
 ) -> Release:
     """Publish and measure what a method found; `asked` is the recipe before kinds were found."""
     method, reason = choose(recipe.method.name, table.height)
+    bounding = None
+    if bound:
+        # It keeps all processors busy for a while, when publishing and verifying small tables do not.
+        bounding = Meanwhile(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
+        if table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
+            bounding.result(progress)
     with stage(timings, "recode", progress):
         published = published_as(encoded, found, recipe)
         frame, people = _released_frame(table, encoded, published, recipe)
         companions.note(table, encoded, published, recipe)
-    least = None
-    if bound:
-        with stage(timings, "bounding", progress) as tick:
-            least = recipe_bound(encoded, recipe, progress=tick)
     with stage(timings, "measure", progress):
         # Boxes of single rows make no classes: what is said about the rows then is said by group.
         shown = published if found.ring is None else publish(encoded, found.labels, recipe)
+        costs = published_class_costs(encoded, published, recipe)
+        lost = published_loss(encoded, found, published, costs, recipe)
         smallest, goals = _achieved(encoded, published, recipe)
         word = "classes" if found.ring is None else "groups"
         scene = Scene(values, encoded, recipe, shown.labels, published, word)
@@ -308,11 +316,17 @@ def _finished(
             suppressed=table.height - frame.height,
             classes=published.classes.height,
             k=found.ring or smallest,
-            loss=published_loss(encoded, found, published, recipe),
-            loss_tight=_tight_loss(encoded, found, published, recipe),
-            bound=least,
+            loss=lost,
+            # A box over k neighbours is as tight as it can be.
+            loss_tight=lost if found.ring is not None else _tight_loss(encoded, published, recipe),
+            bounding=bounding,
             profile=profile(
-                table, encoded, shown.labels, shown.classes, _costs(encoded, shown, recipe), recipe
+                table,
+                encoded,
+                shown.labels,
+                shown.classes,
+                costs if shown is published else published_class_costs(encoded, shown, recipe),
+                recipe,
             ),
             timings=timings,
             kind=kind,
@@ -369,20 +383,20 @@ def _number(achieved: float, asked: AskedGoal) -> int | float | None:
     return int(achieved) if isinstance(asked, LDiversity) and asked.variant in COUNTED else achieved
 
 
-def published_loss(encoded: Encoded, found: ClusterResult, published: Published, recipe: Recipe) -> Loss:
+def published_loss(
+    encoded: Encoded, found: ClusterResult, published: Published, costs: FloatArray | None, recipe: Recipe
+) -> Loss:
     """Measure what was published; sizes of classes are not defined where there are none."""
-    lost = loss(encoded, published.labels, _costs(encoded, published, recipe), recipe.privacy.k)
+    lost = loss(encoded, published.labels, costs, recipe.privacy.k)
     return lost if found.ring is None else replace(lost, dm=None, c_avg=None, cm=None)
 
 
-def _tight_loss(encoded: Encoded, found: ClusterResult, published: Published, recipe: Recipe) -> Loss:
-    """Measure the classes' own values; a box over k neighbours is as tight as it can be."""
-    if found.ring is not None:
-        return published_loss(encoded, found, published, recipe)
+def _tight_loss(encoded: Encoded, published: Published, recipe: Recipe) -> Loss:
+    """Measure the classes' own values."""
     return loss(encoded, published.labels, tight_costs(encoded, published.labels), recipe.privacy.k)
 
 
-def _costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray | None:
+def published_class_costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray | None:
     """Return what each class loses; typical values have no width."""
     return published_costs(encoded, published.classes) if recipe.output.values == "generalize" else None
 

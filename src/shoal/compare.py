@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.anonymize import published_as, published_loss, table_of
+from shoal.anonymize import published_as, published_class_costs, published_loss, table_of
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
@@ -397,9 +397,10 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
     if goals is not None and not goals.judge(published.labels).good.all():
         message = "A class does not meet a privacy goal."
         raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    costs = published_class_costs(encoded, published, variant)
     return Outcome(
         seconds=seconds,
         classes=len(sizes),
         suppressed=encoded.n_rows - int(sizes.sum()),
-        loss=published_loss(encoded, found, published, variant),
+        loss=published_loss(encoded, found, published, costs, variant),
     )

@@ -95,7 +95,7 @@ class Extension(Release):
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
-    def _report_text(self, title: str, digest: str | None) -> str:
+    def _report_text(self, title: str, digest: str | None, charts: Any = None) -> str:
         message = "There is no report about an extension: it would need the raw values of the earlier rows."
         raise RecipeError("recipe.not_available", message, "write the extension without a report")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape
@@ -22,7 +22,7 @@ from shoal.measure.bound import Bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.measure.profile import Profile
 from shoal.recipe import Recipe, shareable, shared_digest, to_toml
-from shoal.stages import Progress, stage
+from shoal.stages import Meanwhile, Progress, stage
 from shoal.table import frames
 from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.parts import check_whole
@@ -40,6 +40,8 @@ from shoal.verify import Goal, Verdict, verify
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from shoal.report.page import Charts
 
 _EARLIER = "danger.earlier"
 _VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
@@ -67,8 +69,8 @@ class Release:
         Of what was published, and of the classes' own values.
     profile : Profile
         What a report may show of the rows.
-    bound : Bound or None
-        What every release must lose at least; None where that was not computed.
+    bounding : Meanwhile of Bound or None, optional
+        What every release must lose at least, once it is known; None where nobody asked.
     timings : dict of str to float
         Seconds of each stage.
     kind : str
@@ -107,7 +109,7 @@ class Release:
     loss: Loss
     loss_tight: Loss
     profile: Profile
-    bound: Bound | None = None
+    bounding: Meanwhile[Bound | None] | None = None
     timings: dict[str, float] = field(default_factory=dict)
     kind: str = "polars"
     remarks: tuple[str, ...] = ()
@@ -125,6 +127,11 @@ class Release:
     def has_report(self) -> bool:
         """Whether a report can be written: it tells of classes, which boxes of single rows do not make."""
         return self.original is None
+
+    @property
+    def bound(self) -> Bound | None:
+        """What every release of this table must lose; None where nothing is known about that."""
+        return None if self.bounding is None else self.bounding.result()
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -164,6 +171,8 @@ class Release:
         progress : callable, optional
             Called with the name of a stage and the share of it that is done.
         """
+        from shoal.report.page import charts_drawn_meanwhile
+
         target = Path(path or self.recipe.output.path or "")
         check_whole(target)
         note_earlier(self, target)
@@ -171,17 +180,20 @@ class Release:
         refuse_overwriting(places, self.reads)
         replaces_release(places, places[1], shared_digest(shareable(self.recipe)), force=force)
         with ExitStack() as stack:
+            charts = stack.enter_context(charts_drawn_meanwhile(self.profile)) if report else None
             made = [stack.enter_context(temporary(place)) for place in places]
             with stage(self.timings, "write", progress):
                 self._write_frame(made[0])
             with stage(self.timings, "verify", progress):
                 self.accept(self.verified(made[0]))
+            if self.bounding is not None:
+                self.bounding.result(progress)
             digest = sha256(made[0])
             manifest = json.dumps(self.manifest(digest), indent=2, ensure_ascii=False)
             write_text(manifest + "\n", made[1])
             if report:
                 with stage(self.timings, "report", progress):
-                    write_text(self._report_text(target.name, digest), made[2])
+                    write_text(self._report_text(target.name, digest, charts), made[2])
             with all_or_nothing(*places):
                 for temporary_file, place in zip(made, places, strict=True):
                     move_into_place(temporary_file, place)
@@ -196,10 +208,11 @@ class Release:
             move_into_place(file, target)
         return target
 
-    def _report_text(self, title: str, digest: str | None) -> str:
+    def _report_text(self, title: str, digest: str | None, charts: Callable[[], Charts] | None = None) -> str:
         """Render the report; losses are rounded as in the manifest."""
         from shoal.cluster.registry import METHODS
-        from shoal.report import Facts, render
+        from shoal.report.facts import Facts
+        from shoal.report.page import render
 
         if not self.has_report:
             message = f"There is no report about a release of the method `{self.method}` yet."
@@ -236,7 +249,8 @@ class Release:
                 dangers=told_dangers(self),
                 values=self.recipe.output.values,
                 bounds=self.recipe.output.bounds,
-            )
+            ),
+            charts() if charts else None,
         )
 
     def _write_frame(self, path: Path) -> None:

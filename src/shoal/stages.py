@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Protocol
+from queue import SimpleQueue
+from threading import Thread
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Tick(Protocol):
@@ -20,6 +25,41 @@ class Progress(Protocol):
 
     def __call__(self, stage: str, share: float, told: str = "", /) -> None:
         """Take note."""
+
+
+class Meanwhile(Generic[T]):
+    """A stage that runs in a thread while others go on, until somebody needs its result.
+
+    Parameters
+    ----------
+    timings : dict of str to float
+        Gets the seconds that were spent on waiting for it.
+    name : str
+        Of the stage.
+    compute : callable
+        Called with a function that takes the share done.
+    """
+
+    def __init__(self, timings: dict[str, float], name: str, compute: Callable[[Tick], T]) -> None:
+        self._timings, self._name = timings, name
+        self._done: SimpleQueue[tuple[float, str] | None] = SimpleQueue()
+        self._future: Future[T] = Future()
+        Thread(target=self._run, args=(compute,), name=name).start()
+
+    def result(self, progress: Progress | None = None) -> T:
+        """Wait for the result, and report progress meanwhile."""
+        if self._name not in self._timings:
+            with stage(self._timings, self._name, progress) as tick:
+                while (done := self._done.get()) is not None:
+                    tick(*done)
+        return self._future.result()
+
+    def _run(self, compute: Callable[[Tick], T]) -> None:
+        try:
+            self._future.set_result(compute(lambda share, told="": self._done.put((share, told))))
+        except BaseException as error:  # for the one who waits
+            self._future.set_exception(error)
+        self._done.put(None)
 
 
 @contextmanager

@@ -77,6 +77,8 @@ def make_views(
                 kind=kind, timings=own, progress=_part(progress, at, len(views)),
             )
         )  # fmt: skip
+        if releases[-1].bounding is not None:
+            releases[-1].bounding.result(_part(progress, at, len(views)))
         _add(timings, own)
     return ViewsRelease(
         views=tuple(releases),

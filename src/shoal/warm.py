@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PrivacyWarning
+from shoal.kernels.needed import Form, forms_needed
+
+if TYPE_CHECKING:
+    from shoal.recipe import Recipe
 
 # Near rows have one value, so that classes fail the goals unless a method keeps them, and are repaired. Equal
 # rows come together in one class, which then gives some up.
@@ -27,50 +33,135 @@ _GOALS = [
     {"type": "t-closeness", "distance": "hierarchical", "column": "ill", "t": 0.4},
 ]
 BOUND, COMPOSITION = "bound", "composition"
-Ready = Callable[[str], None]
-
-
-def compile_ahead(methods: Sequence[str], *, goals: bool = True, ready: Ready | None = None) -> None:
-    """Compile what these methods need, and the bound of the loss, unless it has been compiled before.
-
-    Two processes share the work, because Numba compiles one function at a time in each.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        Names of methods.
-    goals : bool, optional
-        Whether privacy goals will be asked for, too.
-    ready : callable, optional
-        Called with the name of each kernel that is ready, from either of two threads.
-    """
-    jobs = jobs_of(methods, goals=goals)
-    long = [job for job in jobs if job.startswith("local-search")]
-    others = [job for job in jobs if job not in long]
-    shares = [long, others] if long else [others[::2], others[1::2]]
-    with ThreadPoolExecutor(len(shares)) as pool:
-        for status in pool.map(lambda share: _run_apart(share, ready), shares):
-            if status:
-                raise RuntimeError(f"a process that compiles kernels ended with status {status}")
+Counted = Callable[[int, int], None]
 
 
 def jobs_of(methods: Sequence[str], *, goals: bool = True) -> list[str]:
-    """List what `run_job` has to do for these methods."""
+    """List what `run_job` has to do for all that these methods may need."""
     from shoal.cluster.registry import METHODS
 
     with_goals = [f"{name}:goals" for name in methods if goals and METHODS[name].has_classes]
     return [*methods, *with_goals, BOUND, *([COMPOSITION] if goals else [])]
 
 
-def _run_apart(jobs: Sequence[str], ready: Ready | None) -> int:
-    """Do jobs in a process of their own; return its exit status."""
-    command = [sys.executable, "-m", "shoal.warm", *jobs]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if ready is not None:
-                ready(line.strip())
-    return process.returncode
+def jobs_left(
+    methods: Sequence[str], recipe: Recipe, *, bound: bool = True, several: bool = False
+) -> list[str]:
+    """List what is still to be compiled before methods can run a recipe.
+
+    `bound` and `several` say whether the loss is bounded, and whether several tables are checked together.
+    """
+    from shoal.cluster.registry import METHODS, choose
+    from shoal.kernels import place
+
+    if not place().is_kept:  # what another process compiles would be lost
+        return []
+    keeps_goals = bool(recipe.privacy.goal) or recipe.subject is not None
+    found = [choose(name, 0)[0].name for name in methods]
+    jobs = [f"{name}:goals" if keeps_goals and METHODS[name].has_classes else name for name in found]
+    jobs += [*([BOUND] if bound else []), *([COMPOSITION] if several else [])]
+    return [job for job in jobs if not _mark(job).exists()]
+
+
+def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> set[str]:
+    """Compile what jobs need, unless it has been compiled before, and wait for it.
+
+    Parameters
+    ----------
+    jobs : sequence of str
+        As `jobs_of` lists them.
+    counted : callable, optional
+        Called with the number of kernels that are ready, and of all.
+
+    Returns
+    -------
+    kernels : set of str
+        Their names.
+    """
+    with compiled_meanwhile(jobs, counted) as compilers:
+        if jobs and not compilers:
+            raise RuntimeError("no process could be started to compile kernels")
+        for compiler in compilers:
+            if status := compiler.wait():
+                raise RuntimeError(f"a process that compiles kernels ended with status {status}")
+    return {name for compiler in compilers for name in compiler.ready}
+
+
+@contextmanager
+def compiled_meanwhile(jobs: Sequence[str], counted: Counted | None = None) -> Iterator[list[_Compiler]]:
+    """Let other processes compile while this one goes on, and wait for them at the end.
+
+    Two processes share the work, because Numba compiles one function at a time in each. A process that needs
+    a kernel which another one compiles waits for it.
+    """
+    total = len({form.entry for job in jobs for form in _forms(job)})
+    compilers: list[_Compiler] = []
+
+    def count() -> None:
+        ready = {name for compiler in compilers for name in compiler.ready}
+        if counted is not None and total:
+            counted(min(len(ready), total), total)
+
+    long = [job for job in jobs if job.startswith("local-search")]
+    others = [job for job in jobs if job not in long]
+    shares = [long, others] if long else [others[::2], others[1::2]]
+    count()
+    try:
+        with suppress(OSError):  # where the system allows no other process, this one compiles
+            for share in filter(None, shares):
+                compilers.append(_Compiler(share, count))
+        yield compilers
+        for compiler in compilers:
+            compiler.wait()
+    finally:
+        for compiler in compilers:
+            compiler.end()
+
+
+class _Compiler:
+    """A process that compiles, and the thread that listens to it."""
+
+    def __init__(self, jobs: Sequence[str], count: Callable[[], None]) -> None:
+        self.ready: set[str] = set()
+        # -P: nothing in the working folder is taken for a module.
+        command = [sys.executable, "-P", "-m", "shoal.warm", *jobs]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._thread = Thread(target=self._listen, args=(count,))
+        self._thread.start()
+
+    def wait(self) -> int:
+        """Wait for the end, and return the exit status."""
+        self._thread.join()
+        return self._process.wait()
+
+    def end(self) -> None:
+        """Stop the process if it still runs."""
+        self._process.kill()
+        self.wait()
+
+    def _listen(self, count: Callable[[], None]) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout:
+            for line in self._process.stdout:
+                self.ready.add(line.strip())
+                count()
+
+
+def _forms(job: str) -> list[Form]:
+    """List the kernels of a job."""
+    if job == COMPOSITION:
+        return []
+    if job == BOUND:
+        return forms_needed("anatomy")
+    method, _, goals = job.partition(":")
+    return forms_needed(method, goals=bool(goals), bound=False, from_file=False)
+
+
+def _mark(job: str) -> Path:
+    """Return the file that says that everything for a job has been compiled."""
+    from shoal.kernels import cache_folder
+
+    return cache_folder() / f"{job.replace(':', '-with-')}.done"
 
 
 def run_job(job: str) -> None:
@@ -145,10 +236,13 @@ def _main() -> None:
     """Do the jobs named, and print which kernels are ready."""
     from shoal.kernels.compiling import listening
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     warnings.simplefilter("ignore", PrivacyWarning)
     with listening(lambda name: print(name, flush=True)):
         for job in sys.argv[1:]:
             run_job(job)
+            with suppress(OSError):  # a full disk only costs time
+                _mark(job).touch()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from shoal.measure.profile import Cell, ColumnProfile, Profile, SensitiveProfile
 from shoal.measure.published import published_costs
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
-from shoal.report import Facts
+from shoal.report.facts import Facts
 from shoal.table.encode import encode
 
 

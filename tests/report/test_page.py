@@ -11,7 +11,9 @@ import pytest
 
 from shoal.measure.bound import Bound
 from shoal.measure.profile import Cell, ColumnProfile
-from shoal.report import charts, render
+from shoal.report import charts
+from shoal.report.drawing import draw
+from shoal.report.page import render
 from tests.report.cases import FACTS, PROFILE, facts_about, profiled, recipe_of
 from tests.test_imports import run_python
 
@@ -145,7 +147,7 @@ def test_as_many_columns_as_can_be_drawn_are_all_drawn():
 
 def test_bars_are_as_long_as_their_values():
     column = ColumnProfile("q", "categorical", 1.0, 0.0, (Cell("a", 30, 10.0), Cell("b", 10, 30.0)))
-    drawn = charts.distribution_chart(column)
+    drawn = draw([charts.distribution_chart(column)], charts.CONFIG)[0]
     bars = re.findall(rf'd="M0,[\d.]+h([\d.]+)v[^"]*" fill="{charts.BEFORE}"', drawn)
     marks = re.findall(rf'd="M([\d.]+),[^"]*" fill="{charts.ACCENT}"', drawn)
     first, second = (float(length) for length in bars)
@@ -260,14 +262,14 @@ def test_hostile_texts_stay_texts():
 def test_signs_that_xml_cannot_hold_do_no_harm(sign):
     cells = (Cell(f"a{sign}b", 10, 10.0), Cell("b", 10, 10.0))
     column = ColumnProfile(f"q{sign}r", "categorical", 1.0, 0.5, cells)
-    assert ">a b<" in charts.distribution_chart(column)
-    assert ">q r<" in charts.loss_chart([column])
+    assert ">a b<" in draw([charts.distribution_chart(column)], charts.CONFIG)[0]
+    assert ">q r<" in draw([charts.loss_chart([column])], charts.CONFIG)[0]
 
 
 def test_names_that_are_shortened_alike_keep_their_bars():
     names = [f"a very long name of a column {at}" for at in range(3)]
     columns = [ColumnProfile(name, "numeric", 1.0, 0.5, ()) for name in names]
-    assert charts.loss_chart(columns).count(charts.ACCENT) == 3
+    assert draw([charts.loss_chart(columns)], charts.CONFIG)[0].count(charts.ACCENT) == 3
 
 
 def test_the_style_sheet_knows_every_colour_of_the_charts(html):
@@ -285,7 +287,7 @@ def test_other_processes_give_the_same_bytes(html, request):
     code = f"""
 import hashlib, sys
 sys.path.insert(0, {str(request.config.rootpath)!r})
-from shoal.report import render
+from shoal.report.page import render
 from tests.report.cases import FACTS
 print(hashlib.sha256(render(FACTS).encode()).hexdigest())
 """
@@ -296,7 +298,7 @@ print(hashlib.sha256(render(FACTS).encode()).hexdigest())
 def test_importing_the_report_loads_no_charts():
     code = """
 import sys
-import shoal.report
+import shoal.report.page, shoal.report.comparison
 print([name for name in ("altair", "vl_convert", "jinja2") if name in sys.modules])
 """
     assert run_python(code).strip() == "[]"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.anatomy import anatomy_summary
 from shoal.cli.bound import NoBound, bound_lines
+from shoal.cli.compiling import compiled_meanwhile
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import Goals, composition_lines, goal_line
@@ -18,8 +19,10 @@ from shoal.cli.kinds import kinds_line
 from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
 from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
 from shoal.errors import Fault, RecipeError
+from shoal.stages import Progress
 
 _LATER = "Not in this version."
+WITHOUT_REPORT = ("anatomy", "nh")
 
 
 def anonymize(
@@ -132,26 +135,44 @@ def publish(
     force: bool = False,
 ) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
-    from shoal.anonymize import prepare
-    from shoal.table.write import manifest_path, report_path
+    from shoal.report.engine import engine_ahead
+    from shoal.warm import jobs_left
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
-    also = list(also)
-    replaced = _check_place(recipe, also, force=force)
-    if not quiet:
-        announce_compiling()
-    with progress_bar(quiet) as progress:
-        release = prepare(
-            None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
-        )
-        path = release.write(report=release.has_report, force=force, progress=progress)
+    has_report = recipe.method.name not in WITHOUT_REPORT
+    with engine_ahead() if has_report else nullcontext():
+        also = list(also)
+        replaced = _check_place(recipe, also, force=force)
+        several = bool(also) or recipe.output.views != "whole"
+        jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
+        with progress_bar(quiet) as progress, compiled_meanwhile(jobs, progress, quiet):
+            release = _prepare(recipe, also, accept_composition, bound, progress)
+            path = release.write(report=has_report, force=force, progress=progress)
+    return _result(release, path, has_report, replaced)
+
+
+def _prepare(
+    recipe: Any, also: list[Path], accept_composition: bool, bound: bool, progress: Progress | None
+) -> Any:
+    from shoal.anonymize import prepare  # late: what is compiled or started meanwhile has begun by now
+
+    return prepare(
+        None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
+    )
+
+
+def _result(release: Any, path: Path, has_report: bool, replaced: bool) -> dict[str, Any]:
+    """Return the numbers about a release, and where everything is."""
+    from shoal.table.write import manifest_path, report_path
+
     paths = {
         "output": str(path),
         "manifest": str(manifest_path(path)),
-        "report": str(report_path(path)) if release.has_report else None,
+        "report": str(report_path(path)) if has_report else None,
     }
-    parts = {} if len(_outputs(recipe)) == 1 else {"files": [str(file) for file in _outputs(recipe)]}
+    outputs = _outputs(release.recipe, path)
+    parts = {} if len(outputs) == 1 else {"files": [str(file) for file in outputs]}
     result = {**release.to_dict(), **paths, **parts, "replaced": replaced}
     return view_places(result, path) if "views" in result else result
 
@@ -165,7 +186,7 @@ def _check_place(recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
     from shoal.table.write import manifest_path, report_path
 
     path = Path(recipe.output.path)
-    tables = _outputs(recipe)
+    tables = _outputs(recipe, path)
     stale: list[Path] = []
     if recipe.method.name == "anatomy":
         check_parts(path)
@@ -175,30 +196,19 @@ def _check_place(recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
     else:
         check_whole(path)
     manifest = manifest_path(path)
-    reports = [] if recipe.method.name in ("anatomy", "nh") else map(report_path, tables)
+    reports = [] if recipe.method.name in WITHOUT_REPORT else map(report_path, tables)
     places = [*tables, manifest, *reports]
     refuse_overwriting([*places, *stale], recipe.files | earlier_files(also))
     return replaces_release(places, manifest, shared_digest(shareable(recipe)), force=force)
 
 
-def _outputs(recipe: Any) -> list[Path]:
+def _outputs(recipe: Any, path: Path) -> list[Path]:
     """List the tables that are written."""
     from shoal.table.parts import part_paths, view_paths
 
-    path = Path(recipe.output.path)
     if recipe.output.views != "whole":
         return view_paths(path, len(recipe.views))
     return list(part_paths(path)) if recipe.method.name == "anatomy" else [path]
-
-
-def announce_compiling() -> None:
-    """Say why the very first run takes longer, or every run where compiled kernels cannot be kept."""
-    from shoal.kernels import is_compiled, place
-
-    if place().complaint:
-        print(place().complaint, file=sys.stderr)
-    elif not is_compiled():
-        print("compiling for this machine, once; later runs start at once", file=sys.stderr)
 
 
 def summary(result: dict[str, Any]) -> str:

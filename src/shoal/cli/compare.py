@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.anonymize import announce_compiling
 from shoal.cli.bound import NoBound, told, told_bound
+from shoal.cli.compiling import compiled_meanwhile
 from shoal.cli.console import Json, Quiet, names, print_json, progress_bar, reporting, say
 
 
@@ -69,10 +69,12 @@ def _run(
     *,
     bound: bool,
 ) -> Any:
+    from shoal.compare import ALL, COMPARED
     from shoal.compare import compare as run
     from shoal.recipe import Recipe
     from shoal.report.comparison import check_chart_target
     from shoal.table.overwriting import refuse_overwriting
+    from shoal.warm import jobs_left
 
     # With k's of its own the command needs none from the recipe; any one will do to check the rest.
     changes = {"privacy": {"k": None if ks is None else 2}, "method": {"seed": seed}}
@@ -80,9 +82,8 @@ def _run(
     if chart is not None:
         refuse_overwriting([chart], recipe.files)
         check_chart_target(chart)
-    if not quiet:
-        announce_compiling()
-    with progress_bar(quiet, stacked=False) as progress:
+    jobs = jobs_left(COMPARED if ALL in methods else [name for name in methods if name in COMPARED], recipe)
+    with progress_bar(quiet, stacked=False) as progress, compiled_meanwhile(jobs, progress, quiet):
         return run(recipe, methods=methods, ks=ks, bound=bound, progress=progress)
 
 

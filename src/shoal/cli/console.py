@@ -26,7 +26,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 _STAGES = {
     "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
     "measure": "measuring", "write": "writing", "verify": "verifying", "report": "reporting",
-    "warm-up": "warming up",
+    "warm-up": "warming up", "compile": "compiling for this machine, once",
 }  # fmt: skip
 INTERRUPTED, INTERNAL = 130, 4
 

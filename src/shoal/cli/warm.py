@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from shoal.cli.console import Json, Quiet, print_json, reporting
+from shoal.cli.compiling import counted
+from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 
 
 def warm(
@@ -23,14 +23,13 @@ def warm(
     """Compile what the methods need on this machine, once, and print where it is kept."""
     with reporting(as_json, quiet):
         from shoal.kernels import cache_folder
-        from shoal.warm import compile_ahead
+        from shoal.warm import compile_ahead, jobs_of
 
         names = _names(methods)
-        counter = _Counter(names, goals, quiet or as_json)
-        compile_ahead(names, goals=goals, ready=counter.count)
-        counter.end()
+        with progress_bar(quiet or as_json) as progress:
+            ready = compile_ahead(jobs_of(names, goals=goals), counted(progress))
         if as_json:
-            print_json({"folder": str(cache_folder()), "methods": names, "kernels": sorted(counter.ready)})
+            print_json({"folder": str(cache_folder()), "methods": names, "kernels": sorted(ready)})
         elif not quiet:
             print(f"compiled kernels are in {cache_folder()}")
 
@@ -48,27 +47,3 @@ def _names(methods: str) -> list[str]:
         message = f"`--methods` names {len(unknown)} that shoal does not have: {', '.join(unknown)}."
         raise RecipeError("recipe.invalid", message, f"choose among all, {', '.join(METHODS)}")
     return names
-
-
-class _Counter:
-    """Says how many kernels are ready, on one line of a terminal."""
-
-    def __init__(self, methods: list[str], goals: bool, quiet: bool) -> None:
-        from shoal.kernels.needed import forms_needed
-
-        needed = [form for name in methods for form in forms_needed(name)]
-        needed += [form for name in methods if goals for form in forms_needed(name, goals=True)]
-        self.total, self.ready = len({form.entry for form in needed}), set[str]()
-        self.shows = not quiet and sys.stderr.isatty()
-
-    def count(self, name: str) -> None:
-        """Count a kernel that is ready; some are reported more than once."""
-        self.ready.add(name)
-        if self.shows:
-            done = min(len(self.ready), self.total)
-            print(f"\rcompiling for this machine, once: {done} of {self.total}", end="", file=sys.stderr)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self.shows:
-            print(file=sys.stderr)

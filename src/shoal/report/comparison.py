@@ -12,15 +12,14 @@ from contextlib import suppress
 from importlib.resources import files
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import OutputError
-from shoal.report.charts import GRID, INK, inline
+from shoal.report.charts import GRID, INK, Spec
+from shoal.report.drawing import inline
+from shoal.report.engine import draw_png, draw_svg
 from shoal.report.numbers import percent, rounded, significant, whole
 from shoal.table.write import move_into_place, temporary, unwritable
-
-if TYPE_CHECKING:
-    import altair
 
 Results = Sequence[Mapping[str, Any]]  # as `shoal compare --json` lists them
 
@@ -30,6 +29,20 @@ ENDINGS = (".svg", ".png", ".html")
 COLOURS = ("#23808f", "#c2571a", "#6f5fd0", "#2f8f4e", "#bb3a82", "#8a6f1e", "#3d72d6")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 WIDTH, HEIGHT = 300, 240
+_CONFIG = {
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "color": INK, "fontSize": 13, "fontWeight": "bold", "offset": 10},
+    "axis": {
+        "domain": False, "ticks": False, "gridColor": GRID, "labelColor": INK, "titleColor": INK,
+        "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "titlePadding": 8,
+        "labelPadding": 5,
+    },
+    "legend": {
+        "title": None, "labelColor": INK, "labelFontSize": 11, "labelLimit": 200, "offset": 16,
+        "rowPadding": 5, "symbolOpacity": 1, "symbolStrokeWidth": 0, "symbolSize": 60,
+    },
+}  # fmt: skip
 
 
 def check_chart_target(path: Path) -> None:
@@ -60,14 +73,12 @@ def write_chart(results: Results, rows: int, path: Path) -> Path:
     path : Path
         An earlier file of that name is replaced only when the new one is complete.
     """
-    import vl_convert
-
     check_chart_target(path)
     ending, spec = path.suffix.lower(), _spec(results)
     if ending == ".png":
-        made = vl_convert.vegalite_to_png(spec, scale=2, allowed_base_urls=[])
+        made = draw_png(spec)
     else:
-        drawn = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])  # no address may be asked for data
+        drawn = draw_svg(spec)
         made = (drawn if ending == ".svg" else _page(drawn, results, rows)).encode()
     with temporary(path) as file:
         try:
@@ -78,10 +89,8 @@ def write_chart(results: Results, rows: int, path: Path) -> Path:
     return path
 
 
-def _spec(results: Results) -> dict[str, Any]:
+def _spec(results: Results) -> Spec:
     """Describe two panels side by side with one legend."""
-    import altair as alt
-
     done = [result for result in results if result["error"] is None]
     title, losses = _losses(done)
     values = [
@@ -89,25 +98,17 @@ def _spec(results: Results) -> dict[str, Any]:
         for r, lost in zip(done, losses, strict=True)
     ]
     colour, shape = _who(results)
-    base = alt.Chart({"values": values}).encode(x=_x(done), color=colour)
-    loss = alt.Y("loss:Q", title=title, scale=alt.Scale(zero=True, nice=5), axis=alt.Axis(tickCount=5))
-    panels = [_panel(base, "Loss", loss, shape), _panel(base, "Time", _seconds(done), shape)]
-    spec: dict[str, Any] = (
-        alt.HConcatChart(hconcat=panels, spacing=36, background="white", padding=12)
-        .configure(font="sans-serif")
-        .configure_view(stroke=None)
-        .configure_title(anchor="start", color=INK, fontSize=13, fontWeight="bold", offset=10)
-        .configure_axis(
-            domain=False, ticks=False, gridColor=GRID, labelColor=INK, titleColor=INK, labelFontSize=11,
-            titleFontSize=11, titleFontWeight="normal", titlePadding=8, labelPadding=5,
-        )
-        .configure_legend(
-            title=None, labelColor=INK, labelFontSize=11, labelLimit=200, offset=16, rowPadding=5,
-            symbolOpacity=1, symbolStrokeWidth=0, symbolSize=60,
-        )
-        .to_dict()
-    )  # fmt: skip
-    return spec
+    base = {"x": _x(done), "color": colour}
+    scale, axis = {"zero": True, "nice": 5}, {"tickCount": 5}
+    loss = {"field": "loss", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+    return {
+        "data": {"values": values},
+        "hconcat": [_panel(base, "Loss", loss, shape), _panel(base, "Time", _seconds(done), shape)],
+        "spacing": 36,
+        "background": "white",
+        "padding": 12,
+        "config": _CONFIG,
+    }
 
 
 def _losses(done: Results) -> tuple[str, list[float]]:
@@ -118,50 +119,47 @@ def _losses(done: Results) -> tuple[str, list[float]]:
     return "information lost (GCP, %)", [rounded(100 * gcp) for gcp in gcps]
 
 
-def _who(results: Results) -> tuple[altair.Color, altair.Shape]:
+def _who(results: Results) -> tuple[Spec, Spec]:
     """Tell methods apart by colour and by shape, so that either is enough."""
-    import altair as alt
-
     drawn = {result["method"] for result in results if result["error"] is None}
     names = [name for name in dict.fromkeys(result["method"] for result in results) if name in drawn]
     colours = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
     shapes = [SHAPES[at % len(SHAPES)] for at in range(len(names))]
+    method = {"field": "method", "type": "nominal"}
     return (
-        alt.Color("method:N", scale=alt.Scale(domain=names, range=colours)),
-        alt.Shape("method:N", scale=alt.Scale(domain=names, range=shapes)),
+        {**method, "scale": {"domain": names, "range": colours}},
+        {**method, "scale": {"domain": names, "range": shapes}},
     )
 
 
-def _x(done: Results) -> altair.X:
+def _x(done: Results) -> Spec:
     """Make the axis of k: the k's that were asked for, at distances that go with their ratios."""
-    import altair as alt
-
     ks = sorted({result["k"] for result in done})
     # A little room on both sides; a single k stands in the middle.
-    scale = alt.Scale(type="log", domain=[ks[0] / 1.1, ks[-1] * 1.1], nice=False)
-    axis = alt.Axis(values=ks, format="d", grid=False, labelOverlap=True)
-    return alt.X("k:Q", title="k", scale=scale, axis=axis)
+    scale = {"type": "log", "domain": [ks[0] / 1.1, ks[-1] * 1.1], "nice": False}
+    axis = {"values": ks, "format": "d", "grid": False, "labelOverlap": True}
+    return {"field": "k", "type": "quantitative", "title": "k", "scale": scale, "axis": axis}
 
 
-def _seconds(done: Results) -> altair.Y:
+def _seconds(done: Results) -> Spec:
     """Make the axis of time, with a line for each power of ten."""
-    import altair as alt
-
     exponents = [log10(result["seconds"]) for result in done]
     low, high = floor(min(exponents)), ceil(max(exponents))
     powers = [10.0**exponent for exponent in range(low, max(high, low + 1) + 1)]
-    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]], nice=False)
-    return alt.Y(
-        "seconds:Q", title="seconds (log scale)", scale=scale, axis=alt.Axis(values=powers, format=",~g")
-    )
+    scale = {"type": "log", "domain": [powers[0], powers[-1]], "nice": False}
+    axis = {"values": powers, "format": ",~g"}
+    title = "seconds (log scale)"
+    return {"field": "seconds", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
 
 
-def _panel(base: altair.Chart, title: str, y: altair.Y, shape: altair.Shape) -> altair.LayerChart:
-    import altair as alt
-
-    line = base.mark_line(strokeWidth=1.5, opacity=0.75).encode(y=y)
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=shape)
-    return alt.LayerChart(layer=[line, points], width=WIDTH, height=HEIGHT, title=title)
+def _panel(base: Spec, title: str, y: Spec, shape: Spec) -> Spec:
+    line = {"type": "line", "strokeWidth": 1.5, "opacity": 0.75}
+    points = {"type": "point", "filled": True, "size": 60, "opacity": 1}
+    layers = [
+        {"mark": line, "encoding": {**base, "y": y}},
+        {"mark": points, "encoding": {**base, "y": y, "shape": shape}},
+    ]
+    return {"layer": layers, "width": WIDTH, "height": HEIGHT, "title": title}
 
 
 def _page(drawn: str, results: Results, rows: int) -> str:

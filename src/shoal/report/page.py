@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from shoal.measure.profile import ColumnProfile
+from shoal.measure.profile import ColumnProfile, Profile
 from shoal.measure.scale import SMALLEST
 from shoal.report import charts
+from shoal.report.drawing import draw
 from shoal.report.facts import Facts
 from shoal.report.numbers import percent, significant, whole
 
@@ -25,13 +29,42 @@ MOST_DRAWN = 24  # columns: more charts take long to draw, and nobody looks thro
 KINDS = {"numeric": "numbers", "date": "dates", "ordinal": "ordered", "categorical": "categories"}
 
 
-def render(facts: Facts) -> str:
+@dataclass(frozen=True)
+class Charts:
+    """The charts of a report, as SVG."""
+
+    class_sizes: str
+    losses: str | None  # None where typical values are published, which lose nothing that is measured
+    distributions: tuple[tuple[ColumnProfile, str], ...]
+
+
+def draw_charts(profile: Profile) -> Charts:
+    """Draw the charts of a report. They show what was released, so they need not wait for its verdict."""
+    columns = _most_lost(_drawable(profile))
+    pictures = [charts.class_chart(profile.class_sizes), *map(charts.distribution_chart, columns)]
+    if all(column.share_lost is not None for column in profile.columns):
+        pictures.append(charts.loss_chart(_most_lost(profile.columns)))
+    class_sizes, *others = draw(pictures, charts.CONFIG)
+    distributions = tuple(zip(columns, others[: len(columns)], strict=True))
+    return Charts(class_sizes, others[-1] if len(others) > len(columns) else None, distributions)
+
+
+@contextmanager
+def charts_drawn_meanwhile(profile: Profile) -> Iterator[Callable[[], Charts]]:
+    """Draw the charts in a thread while other work is done; give a function that waits for them."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(draw_charts, profile).result
+
+
+def render(facts: Facts, drawn: Charts | None = None) -> str:
     """Write the report.
 
     Parameters
     ----------
     facts : Facts
         All that it says. Losses are rounded to three digits and distributions to tenths of a percent.
+    drawn : Charts, optional
+        Its charts, if they have been drawn already.
 
     Returns
     -------
@@ -56,9 +89,7 @@ def render(facts: Facts) -> str:
         "columns": _columns,
     }
     style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
-    has_shares = all(column.share_lost is not None for column in facts.profile.columns)
-    can_be_drawn = [column for column in facts.profile.columns if len(column.cells) > 1]
-    drawn = _most_lost(can_be_drawn)
+    drawn = drawn or draw_charts(facts.profile)
     return environment.get_template("page.html.jinja").render(
         facts=facts,
         profile=facts.profile,
@@ -66,19 +97,22 @@ def render(facts: Facts) -> str:
         counts_people=any(goal.get("counts") == "people" for goal in facts.goals),
         protected={name for goal in facts.goals for name in _columns(goal)},
         style=Markup(style),  # our own file, not anybody's text
-        loss_chart=Markup(charts.loss_chart(_most_lost(facts.profile.columns))) if has_shares else None,
-        class_chart=Markup(charts.class_chart(facts.profile.class_sizes)),
-        distributions=[
-            (column, Markup(charts.distribution_chart(column)), _table(column)) for column in drawn
-        ],
+        loss_chart=None if drawn.losses is None else Markup(drawn.losses),
+        class_chart=Markup(drawn.class_sizes),
+        distributions=[(column, Markup(chart), _table(column)) for column, chart in drawn.distributions],
         most_drawn=MOST_DRAWN,
-        n_left_out=len(can_be_drawn) - len(drawn),
+        n_left_out=len(_drawable(facts.profile)) - len(drawn.distributions),
         not_drawn=[column.name for column in facts.profile.columns if len(column.cells) <= 1],
         left_over=_left_over(facts),
         measures=_measures(facts),
         kinds=KINDS,
         smallest=SMALLEST,
     )
+
+
+def _drawable(profile: Profile) -> list[ColumnProfile]:
+    """List the columns that there is something to draw of."""
+    return [column for column in profile.columns if len(column.cells) > 1]
 
 
 def _most_lost(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:

@@ -99,10 +99,10 @@ def series(table: pl.DataFrame, name: str) -> pl.Series:
 
 def kind_of(data: Any) -> str:
     """Name the kind of frame: "pandas", "pyarrow", or "polars" for everything else."""
-    import narwhals as nw
-
     if data is None or isinstance(data, pl.LazyFrame):
         return "polars"
+    import narwhals as nw
+
     kind = nw.from_native(data, eager_only=True).implementation
     return "pandas" if kind.is_pandas() else "pyarrow" if kind.is_pyarrow() else "polars"
 

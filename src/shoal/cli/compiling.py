@@ -1,0 +1,30 @@
+"""Compile what a run needs while it reads the table, and show that."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from shoal.stages import Progress
+
+
+@contextmanager
+def compiled_meanwhile(jobs: Sequence[str], progress: Progress | None, quiet: bool) -> Iterator[None]:
+    """Let other processes do the jobs meanwhile, with a bar, or one line where there is no terminal."""
+    from shoal.kernels import place
+    from shoal.warm import compiled_meanwhile as compiled
+
+    if place().complaint and not quiet:
+        print(place().complaint, file=sys.stderr)
+    elif jobs and not quiet and progress is None:
+        print("compiling for this machine, once; later runs start at once", file=sys.stderr)
+    with compiled(jobs, counted(progress)):
+        yield
+
+
+def counted(progress: Progress | None) -> Callable[[int, int], None] | None:
+    """Return a function that shows how many kernels have been compiled."""
+    if progress is None:
+        return None
+    return lambda done, total: progress("compile", done / total, f"{done} of {total}")

@@ -1,0 +1,67 @@
+"""The process that draws."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from shoal.report import engine
+from shoal.report.engine import draw_svg, engine_ahead
+
+SPEC = {"data": {"values": [{"a": 1}, {"a": 3}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}
+
+
+@pytest.fixture
+def no_drawing_here(monkeypatch):
+    """Only another process can draw now."""
+
+    def refuse(spec):
+        raise AssertionError("drawn in this process")
+
+    monkeypatch.setattr(engine, "_draw", refuse)
+
+
+def test_another_process_draws_the_same(no_drawing_here, request):
+    with engine_ahead():
+        drawn = [draw_svg(SPEC), draw_svg(SPEC)]
+    request.getfixturevalue("monkeypatch").undo()
+    assert drawn == [draw_svg(SPEC)] * 2
+
+
+def test_without_the_process_this_one_draws(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with engine_ahead():
+        assert draw_svg(SPEC).startswith("<svg")
+
+
+def test_a_process_that_has_died_is_no_loss():
+    with engine_ahead():
+        process = engine._running[-1]._process
+        process.kill()
+        process.wait()
+        assert draw_svg(SPEC).startswith("<svg")
+
+
+def test_the_process_ends_with_the_work(no_drawing_here):
+    with engine_ahead():
+        process = engine._running[-1]._process
+        draw_svg(SPEC)
+        assert process.poll() is None
+    assert process.poll() is not None
+    assert engine._running == []
+
+
+def test_an_interruption_is_for_the_process_that_asks():
+    command = [sys.executable, "-m", "shoal.report.engine"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with process:
+        process.stdin.write(json.dumps(SPEC) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()).startswith("<svg")
+        os.kill(process.pid, signal.SIGINT)
+        process.stdin.write(json.dumps(SPEC) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()).startswith("<svg")
