@@ -7,18 +7,20 @@ help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 .venv/.runtime: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@echo "Installing shoal and the libraries it needs into .venv: half a minute or so, once."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m compileall -q src  # byte code: not every environment lets Python write it later
 	@touch $@
 
 .venv/.complete: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench]'
 	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
 	@touch $@
 
 demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to verified release
-	$(BIN)/shoal demo --dir demo
+	@$(BIN)/shoal demo --dir demo
 
 test: .venv/.complete lint  ## lint, then run all tests
 	$(BIN)/python -m pytest -n 2 --durations=15

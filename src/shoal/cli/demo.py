@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
+from shutil import which
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +32,8 @@ def demo(
         from shoal.table.write import unwritable
 
         _refuse_others(folder)
+        begin = time.perf_counter()
+        _announce(rows, folder, as_json or quiet)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             recipe_path = write_hospital(folder, rows, 0)
@@ -40,7 +45,16 @@ def demo(
         if as_json:
             print_json(result)
         elif not quiet:
-            _tell(recipe_path, result)
+            _show(recipe_path, result, time.perf_counter() - begin)
+
+
+def _announce(rows: int, folder: Path, quiet: bool) -> None:
+    """Say what is going to happen."""
+    if not quiet:
+        say(
+            f"Making up {rows:,} hospital stays in {folder}, then publishing them so that every row looks "
+            "like at least 4 others in birth date, sex, postcode and profession.\n"
+        )
 
 
 def _refuse_others(folder: Path) -> None:
@@ -53,16 +67,37 @@ def _refuse_others(folder: Path) -> None:
         raise OutputError("output.exists", message, "choose another folder with --dir")
 
 
-def _tell(recipe_path: Path, result: dict[str, Any]) -> None:
-    """Show a few released rows: they are the only ones that may be shown."""
+def _show(recipe_path: Path, result: dict[str, Any], seconds: float) -> None:
+    """Show a few released rows, which are the only ones that may be shown, and what to do next."""
     import polars as pl
 
     released = pl.read_csv(result["output"], infer_schema=False)
-    say(f"made-up hospital stays: {recipe_path.with_name('hospital.csv')}")
-    say(f"the recipe:             {recipe_path}\n")
     say(summary(result))
-    say("\nsome released rows:")
+    say("\nSome released rows:")
     with pl.Config(tbl_rows=8, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_cols=-1):
         print(released.sample(min(8, released.height), seed=0))
-    say("\ncheck the file yourself:")
-    say(f"  shoal verify {result['output']} --recipe {recipe_path}")
+    say(f"\nDone in {seconds:.0f} s. The report explains the release: open {result['report']}")
+    say("\nTry next:\n")
+    for words, command in _next_steps(recipe_path, result):
+        say(f"  # {words}\n  {command}\n")
+
+
+def _next_steps(recipe_path: Path, result: dict[str, Any]) -> list[tuple[str, str]]:
+    """List commands to try, each with what it does."""
+    shoal = "shoal" if which("shoal") == sys.argv[0] else sys.argv[0]
+    raw, release = recipe_path.with_name("hospital.csv"), result["output"]
+    stricter = recipe_path.with_name("hospital-k10.csv")
+    return [
+        (
+            "check the release against the raw table, row by row",
+            f"{shoal} verify {release} --recipe {recipe_path} --original {raw}",
+        ),
+        (
+            "ask for classes of 10 rows with at least 3 diagnoses each",
+            f"{shoal} anonymize {recipe_path} --k 10 --goal 'l-diversity column=diagnosis l=3' -o {stricter}",
+        ),
+        (
+            "compare methods by what they lose and how long they take",
+            f"{shoal} compare {recipe_path} --methods local-search,mondrian,k-member --k 5,10",
+        ),
+    ]
