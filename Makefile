@@ -22,11 +22,12 @@ help:  ## list the targets
 demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to verified release
 	@$(BIN)/shoal demo --dir demo
 
-test: .venv/.complete lint  ## lint, then run all tests
+test: .venv/.complete  ## lint, then run all tests
+	$(BIN)/shoal warm --methods all --quiet & $(MAKE) --no-print-directory lint && wait
 	$(BIN)/python -m pytest -n 2 --durations=15
 
-test-slow: .venv/.complete  ## the tests that take minutes: every method and goal on Adult
-	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 tests/test_goals_end_to_end.py
+test-slow: .venv/.complete  ## all tests with many more examples, and every method and goal on Adult
+	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 --durations=15 --hypothesis-profile=full
 
 lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py

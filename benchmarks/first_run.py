@@ -1,16 +1,24 @@
-"""Measure what the first run compiles: CPU seconds (user and system) with an empty cache, and without.
+"""Measure first runs and second runs.
 
-    python -m benchmarks.first_run [PATH ...]
+    python -m benchmarks.first_run [demo] [goals] [every]
+    python -m benchmarks.first_run second
+    python -m benchmarks.first_run clone
 
-PATH is demo, goals or every. Each path runs twice, in processes with a cache in a temporary folder:
-the difference is what compiling takes.
+The first form measures what is compiled, in CPU seconds (user and system): each path runs twice, in processes
+with a cache in a temporary folder, and the difference is what compiling takes. `second` measures how long
+commands take when everything has been compiled. `clone` times `make demo` and `make test` in a fresh clone
+without an environment or a cache.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import statistics
+import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from unittest import mock
@@ -75,9 +83,56 @@ def cpu_seconds(path: str, cache: Path) -> float:
     return used.ru_utime + used.ru_stime
 
 
+def measure_second_runs(repeats: int = 9) -> None:
+    """Print the wall seconds of commands on the demo's 10,000 rows: the least and the median."""
+    shoal = str(Path(sys.executable).with_name("shoal"))
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([shoal, "demo", "--dir", folder, "--quiet"], check=True)
+        ask = [shoal, "anonymize", f"{folder}/hospital.toml", "--json", "-o"]
+        commands = {
+            "`shoal --help`": [shoal, "--help"],
+            "Mondrian, report": [*ask, f"{folder}/mondrian.csv", "--method", "mondrian"],
+            "local search, report, less its clustering": [*ask, f"{folder}/search.csv"],
+        }
+        print("| command | least, s | median, s |\n|---|---|---|")
+        for name, command in commands.items():
+            wall = [_wall(command) for _ in range(repeats + 1)][1:]
+            print(f"| {name} | {min(wall):.2f} | {statistics.median(wall):.2f} |", flush=True)
+
+
+def _wall(command: list[str]) -> float:
+    """Return the wall seconds of a command, without those of a local search."""
+    begin = time.perf_counter()
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    wall = time.perf_counter() - begin
+    told = json.loads(done.stdout) if "--json" in command else {}
+    return wall - told["timings"]["cluster"] if told.get("method") == "local-search" else wall
+
+
+def measure_clone() -> None:
+    """Print the wall seconds of what a newcomer types."""
+    print("| in a fresh clone | s |\n|---|---|")
+    for target in ("demo", "test"):
+        with tempfile.TemporaryDirectory() as folder:
+            clone, environment = f"{folder}/shoal", {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
+            environment.setdefault("SHOAL_DATA", str(Path("../shared/data").resolve()))
+            subprocess.run(["git", "clone", "-q", ".", clone], check=True)
+            begin = time.perf_counter()
+            subprocess.run(
+                ["make", target], cwd=clone, env=environment, check=True, stdout=subprocess.DEVNULL
+            )
+            print(f"| `make {target}` | {time.perf_counter() - begin:.0f} |", flush=True)
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--run"]:
         run_path(sys.argv[2])
+        return
+    if sys.argv[1:] == ["second"]:
+        measure_second_runs()
+        return
+    if sys.argv[1:] == ["clone"]:
+        measure_clone()
         return
     print("| path | empty cache, CPU s | filled cache, CPU s | compiling, CPU s | kernels |")
     print("|---|---|---|---|---|")

@@ -1,23 +1,36 @@
-"""Shared fixtures, and the kernels compiled once before the workers start."""
+"""Shared fixtures, and the kernels, compiled once while the first tests run."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import numba
 import pytest
-from hypothesis import settings
 
-settings.register_profile("shoal", print_blob=True, deadline=None)  # no test is about time
-settings.load_profile("shoal")
+import tests.profiles  # noqa: F401  # sets how many examples are tried
+from shoal.cluster import METHODS
+from shoal.warm import compiled_meanwhile, jobs_of
+
+# These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
+FIRST = ("hierarchy/", "test_layers", "test_recipe", "test_docs", "report/test_engine", "test_stages")
+compiling = ExitStack()
 
 
 def pytest_configure(config):
-    """Compile in the controlling process; then one thread for each worker, unless a test asks for more."""
+    """Compile beside the controlling process; one thread for each worker, unless a test asks for more."""
     if not hasattr(config, "workerinput"):
-        from tests.warm import compile_kernels
-
-        compile_kernels()
+        compiling.enter_context(compiled_meanwhile(jobs_of(list(METHODS))))
     numba.set_num_threads(1)
+
+
+def pytest_unconfigure():
+    """Wait for what is still compiled."""
+    compiling.close()
+
+
+def pytest_collection_modifyitems(items):
+    """Put tests without kernels first."""
+    items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(FIRST))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -80,7 +80,6 @@ def assert_diverse(release, l):
 # What every method promises.
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(max_rows=40), st.integers(2, 3))
 def test_rows_are_conserved_and_groups_are_diverse_or_the_table_is_refused(case, l):
     sections = case.recipe.to_dict()

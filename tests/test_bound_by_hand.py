@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.reference import bound as reference
 from tests.reference.kmember import NumericColumn, diversity
@@ -35,7 +35,6 @@ def test_three_of_a_kind_by_hand():
     assert reference.mutual_reachability(AGES, 4, 3, near) == [F(2, 10), F(2, 10), F(2, 10), F(9, 10)]
 
 
-@settings(max_examples=120)
 @given(tables(max_rows=8, max_k=4, kinds=EVERY_KIND))
 def test_no_bound_is_above_the_least_loss(case):
     columns = case.twin_columns(range(case.table.height))

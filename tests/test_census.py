@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -21,6 +21,7 @@ from shoal.datasets import _census_tables as tables
 from shoal.datasets.census import TableName, _share_out
 from shoal.datasets.making import Tree
 from shoal.errors import RecipeError
+from tests.profiles import few
 
 # Table 3 of He et al. (2012), written down from the paper. Of income it gives the range only.
 TABLE_3: dict[TableName, dict[str, int]] = {
@@ -105,7 +106,7 @@ def test_another_seed_changes_every_column(table: TableName) -> None:
     assert [name for name in one.columns if one[name].equals(other[name])] == []
 
 
-@settings(max_examples=20, deadline=None)
+@few()
 @given(rows=st.integers(1, 400), seed=st.integers(0, 2**64), table=st.sampled_from(["SAL", "INCOME"]))
 def test_any_size_and_seed_give_a_whole_table(rows: int, seed: int, table: TableName) -> None:
     people = census(rows, seed, table=table)

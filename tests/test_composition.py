@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -170,7 +170,6 @@ def found_by(case, composition, k):
 
 
 @given(cases(), st.booleans(), st.booleans())
-@settings(max_examples=150)
 def test_every_person_is_as_the_twin_says(case, with_labels, with_goals):
     originals, views, own = case.for_twin()
     expected = twin.check(
@@ -212,7 +211,6 @@ def mixed(originals, views, k, own, known, i):
 
 
 @given(cases(most_rows=9), st.lists(st.booleans(), min_size=3, max_size=3))
-@settings(max_examples=100)
 def test_own_label_where_known_and_the_worst_candidate_otherwise(case, known):
     originals, views, own = case.for_twin()
     known = known[: len(views)]
@@ -223,7 +221,6 @@ def test_own_label_where_known_and_the_worst_candidate_otherwise(case, known):
 
 
 @given(cases(sensitive=("ill", "pay")), st.lists(st.sampled_from(["ill", "pay"]), max_size=2, unique=True))
-@settings(max_examples=60)
 def test_views_that_share_more_columns_are_compared_by_these_as_well(case, fewer):
     case.shown = [fewer, *[["ill", "pay"]] * (len(case.views) - 1)]
     originals, views, own = case.for_twin()
@@ -279,7 +276,6 @@ def test_what_it_misses_and_what_it_refuses_without_need():
 
 
 @given(cases(), st.data())
-@settings(max_examples=100)
 def test_projections_of_one_clustering_always_pass(case, data):
     n_rows, k = case.table.height, data.draw(st.integers(2, 4))
     assume(n_rows >= k)
@@ -298,7 +294,6 @@ def test_projections_of_one_clustering_always_pass(case, data):
 
 
 @given(cases(most_rows=9, most_views=3))
-@settings(max_examples=60)
 def test_where_there_are_too_many_choices_it_errs_by_refusing(case):
     originals, views, _ = case.for_twin()
     expected = twin.check(originals, views, case.k)

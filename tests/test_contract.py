@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -35,7 +35,6 @@ from tests.strategies import tables
 # A method that makes no classes is left out here, and only here.
 NAMES = [name for name, info in METHODS.items() if info.has_classes]
 every_method = pytest.mark.parametrize("method", NAMES)
-some_examples = settings(max_examples=40)
 
 AT_MOST_2K_MINUS_1 = {"k-member", "cb"}  # theorem 2 of [byun2007], the end of figure 4 of [he2012]
 MAY_SUPPRESS = {"oka", "kaca", "threshold", "incognito"}  # never more than max_suppressed
@@ -150,7 +149,6 @@ def check_labels(table, recipe):
 
 
 @every_method
-@some_examples
 @given(data=st.data())
 def test_every_row_is_in_a_class_of_at_least_k_rows(method, data):
     check_labels(*data.draw(cases(method)))
@@ -192,7 +190,6 @@ def labels_and_shares(encoded, recipe):
 
 
 @every_method
-@some_examples
 @given(data=st.data())
 def test_threads_and_steps_change_no_label_and_progress_goes_from_0_to_1(method, data):
     table, recipe = data.draw(cases(method))
@@ -225,7 +222,6 @@ def tagged(table, recipe):
 
 
 @every_method
-@some_examples
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_fit_predict_labels_the_rows_of_the_input(method, data, random):
     table, recipe = tagged(*data.draw(cases(method)))
@@ -325,7 +321,6 @@ def check_release(table, recipe):
 
 
 @every_method
-@some_examples
 @given(data=st.data())
 def test_published_values_cover_the_originals_and_no_row_is_lost(method, data):
     table, recipe = data.draw(cases(method))
@@ -333,7 +328,6 @@ def test_published_values_cover_the_originals_and_no_row_is_lost(method, data):
 
 
 @every_method
-@some_examples
 @given(data=st.data(), missing=st.sampled_from(["category", "suppress"]), share=st.sampled_from([0.25, 1.0]))
 def test_rows_are_left_out_only_as_asked(method, data, missing, share):
     table, recipe = data.draw(cases(method, missing=missing, max_suppressed=share))
@@ -351,7 +345,6 @@ def test_rows_are_left_out_only_as_asked(method, data, missing, share):
 
 
 @every_method
-@some_examples
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_any_order_of_the_rows_gives_the_same_bytes(tmp_path_factory, method, data, random):
     table, recipe = data.draw(cases(method))

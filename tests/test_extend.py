@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -23,6 +23,7 @@ from shoal.errors import PromiseError, SensitiveUnprotectedWarning, ShoalError
 from shoal.recipe import Recipe
 from shoal.verify import verify_table
 from tests.bad_input_cases import MARK, MARKS, NUMBER_MARK, snapshot
+from tests.profiles import few
 from tests.reference import kmember as reference
 from tests.strategies import tables
 
@@ -79,7 +80,6 @@ def boxes_of(table, recipe):
     return [tuple(row) for row in table.select(recipe.quasi).rows()]
 
 
-@settings(max_examples=60)
 @given(stories())
 def test_what_is_out_stays_and_what_comes_comes_in_k_or_more(story):
     extension = shoal.extend(story.release, story.new, story.recipe)
@@ -116,7 +116,7 @@ def box_of_row(extension, recipe):
     return dict(zip(table["id"].to_list(), boxes_of(table, recipe), strict=True))
 
 
-@settings(max_examples=25)
+@few()
 @given(stories(), st.randoms(use_true_random=False))
 def test_the_order_of_the_new_rows_does_not_matter(story, random):
     order = list(range(story.new.height))
@@ -127,7 +127,7 @@ def test_the_order_of_the_new_rows_does_not_matter(story, random):
     assert one.held_back.sort("id").equals(other.held_back.sort("id"))
 
 
-@settings(max_examples=25)
+@few()
 @given(stories(max_rows=40), st.data())
 def test_rows_held_back_come_out_when_enough_others_come(story, data):
     first = story.new[: data.draw(st.integers(1, story.new.height))]
@@ -199,7 +199,6 @@ def boxes_to_join(story):
     return {row: box if box and counted[box] >= story.k else None for row, box in narrowest.items()}
 
 
-@settings(max_examples=80)
 @given(stories(max_k=3))
 def test_k_rows_or_more_join_the_narrowest_class_around_them(story):
     extension = shoal.extend(story.release, story.new, story.recipe)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -266,7 +266,6 @@ def check_all_goals(case, data):
     assert together.good.tolist() == good
 
 
-@settings(max_examples=100)
 @given(cases(), st.data())
 def test_every_goal_equals_the_reference(case, data):
     check_all_goals(case, data)
@@ -274,7 +273,6 @@ def test_every_goal_equals_the_reference(case, data):
 
 # With a subject column a value's count is the number of people who have it. Frequency and alpha divide by
 # the people with any value; the others by the sum of the counts, which is more when somebody has several.
-@settings(max_examples=100)
 @given(cases(people=True), st.data())
 def test_every_goal_counts_people_where_a_subject_column_tells(case, data):
     check_all_goals(case, data)
@@ -350,7 +348,6 @@ def tightest(name, seen):
     return kind.goal(float(worst) or 1e-9)
 
 
-@settings(max_examples=100)
 @given(cases(), st.sampled_from(["equal", "ordered", "hierarchical", "alpha", "basic", "enhanced"]))
 def test_the_bound_itself_passes_and_the_next_float_below_does_not(case, name):
     number = max(KINDS[name].number(s) for s in case.all_seen())
@@ -394,7 +391,6 @@ def test_a_gain_of_exactly_beta_and_a_share_of_exactly_alpha_pass(n, d, times):
     assert not case.judge(KINDS["alpha"].goal(nextafter(n / d, 0))).good[0]
 
 
-@settings(max_examples=100)
 @given(cases(), st.integers(1, 4))
 def test_recursive_diversity_is_strict(case, l):
     least = [reference.recursive(s.values, l) for s in case.all_seen()]
@@ -520,7 +516,6 @@ def test_leaves_that_no_row_has_still_shape_the_tree():
 # Columns that count jointly
 
 
-@settings(max_examples=80)
 @given(st.data())
 def test_joint_columns_equal_the_reference_on_tuples(data):
     n_rows = data.draw(st.integers(1, 20))
@@ -562,7 +557,6 @@ def test_spellings_of_one_number_are_one_value():
 # Two classes that hold
 
 
-@settings(max_examples=150)
 @given(cases(max_classes=3), st.sampled_from(sorted(KINDS)), st.integers(1, 3))
 def test_the_union_of_two_classes_that_hold_holds(case, name, l):
     assume(case.n_classes >= 2)
@@ -594,7 +588,6 @@ def judgements(goal_set, tally):
     return [judge(goal_set.kernel, tally, g) for g in range(len(goal_set.asked))]
 
 
-@settings(max_examples=100)
 @given(st.booleans().flatmap(lambda people: cases(people=people, may_suppress=False)), st.data())
 def test_rows_added_and_removed_one_by_one_are_judged_as_if_counted_afresh(case, data):
     n_rows = len(case.values)
@@ -614,7 +607,6 @@ def test_rows_added_and_removed_one_by_one_are_judged_as_if_counted_afresh(case,
     assert is_empty(tally)
 
 
-@settings(max_examples=80)
 @given(cases(people=True, max_classes=2, may_suppress=False), st.data())
 def test_rows_listed_are_good_if_they_have_k_people_and_meet_all_goals(case, data):
     asked = drawn_goals(data)
@@ -654,7 +646,6 @@ def badness(name, bound, seen):
     return KINDS[name].number(seen)
 
 
-@settings(max_examples=100)
 @given(cases(max_classes=3, may_suppress=False), st.sampled_from(sorted(KINDS)), st.data())
 def test_a_value_helps_if_one_more_of_it_brings_a_failing_goal_nearer(case, name, data):
     bound = data.draw(st.sampled_from(KINDS[name].bounds))
@@ -689,7 +680,6 @@ def test_a_value_helps_if_one_more_of_it_brings_a_failing_goal_nearer(case, name
                 assert helpful[code] == (after < before)
 
 
-@settings(max_examples=100)
 @given(cases(people=True, max_classes=2, may_suppress=False), st.data())
 def test_a_row_helps_with_a_person_that_is_lacking_or_a_value_that_its_person_does_not_have_yet(case, data):
     asked = drawn_goals(data)

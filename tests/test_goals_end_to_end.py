@@ -7,7 +7,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -15,6 +15,7 @@ from shoal.anonymize import prepare
 from shoal.errors import InfeasibleError
 from shoal.recipe import Recipe
 from shoal.table.write import write_table
+from tests.profiles import few
 from tests.reference.goals import entropy
 from tests.test_contract import NAMES, every_method
 from tests.test_goals import KINDS, Seen
@@ -276,7 +277,7 @@ def test_classes_of_one_value_are_mended(kind, method):
 
 
 @every_method
-@settings(max_examples=12)
+@few()
 @given(asked=st.sampled_from(sorted(ASKED)), rng=st.randoms(use_true_random=True))
 def test_feasible_is_what_some_partition_meets(method, asked, rng):
     case = made(rng, asked, max_rows=8, max_k=3)
@@ -295,7 +296,7 @@ def has_release(case):
 
 
 @every_method
-@settings(max_examples=12)
+@few()
 @given(asked=st.sampled_from(sorted(set(ASKED) - {"two"})), rng=st.randoms(use_true_random=True))
 def test_feasible_with_rows_left_out_is_what_some_partition_of_some_rows_meets(method, asked, rng):
     case = made(rng, asked, max_rows=6, max_k=3, max_suppressed=rng.choice([0.25, 0.5, 1.0]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import typer
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -554,7 +554,6 @@ def there_and_back(tree, endings):
         return trees
 
 
-@settings(max_examples=40, deadline=None)
 @given(parents(max_nodes=14), st.permutations(ENDINGS))
 def test_conversions_keep_the_tree(parent, endings):
     tree = Tree.from_parents(parent, "x")
@@ -565,7 +564,6 @@ def test_conversions_keep_the_tree(parent, endings):
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), max_size=5).map(files.normal_text)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(LABEL, unique=True, min_size=1, max_size=8), st.sampled_from(ENDINGS[1:]))
 @example(['"', "\\", "\x7f", "a.b", "=", "#", "[x]", "\x00", "a\x85a", "a\nb", "'''"], ".toml")
 @example(["", "*x", "a;b", "a,b", "{}", "a\u2028b"], ".toml")

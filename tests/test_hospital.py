@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -22,6 +22,7 @@ from shoal.datasets import DIAGNOSIS_TREE, PROFESSION_TREE, hospital, write_hosp
 from shoal.datasets import _hospital_tables as tables
 from shoal.datasets.hospital import _draw_days_lived, _postcodes
 from shoal.datasets.making import Tree
+from tests.profiles import few
 
 TREES = pytest.mark.parametrize("tree", [DIAGNOSIS_TREE, PROFESSION_TREE], ids=["diagnosis", "profession"])
 
@@ -87,7 +88,7 @@ def test_number_of_threads_does_not_change_the_table() -> None:
     assert texts == {hospital(50_000, seed=2).write_csv().encode()}
 
 
-@settings(max_examples=30, deadline=None)
+@few()
 @given(rows=st.integers(1, 400), seed=st.integers(0, 2**64))
 def test_any_size_and_seed_give_a_whole_table(rows: int, seed: int) -> None:
     stays = hospital(rows, seed)

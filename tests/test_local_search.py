@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -19,6 +19,7 @@ from shoal.options import LocalSearchOptions
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from tests.kernels.test_space import Rows, good_classes, labels_of, mixed_tables, rows_with_goals
+from tests.profiles import few
 from tests.reference import cb
 from tests.reference.bound import least_loss
 from tests.reference.kmember import NumericColumn, TreeColumn
@@ -68,7 +69,6 @@ def is_good(rows, members):
     return len(members) >= rows.k and (rows.keeping is None or rows.keeping.good(members))
 
 
-@settings(max_examples=60)
 @given(mixed_tables(max_rows=40, max_k=5), st.sampled_from(["il", "ncp", "whd"]), st.data())
 def test_any_partition_gets_no_worse_by_the_loss_that_is_asked_for(case, loss, data):
     rows = Rows(case, 256)
@@ -76,13 +76,12 @@ def test_any_partition_gets_no_worse_by_the_loss_that_is_asked_for(case, loss, d
     check_improved(rows, data.draw(good_classes(rows)), options, data.draw(st.integers(0, 99)))
 
 
-@settings(max_examples=40)
 @given(rows_with_goals(), st.data())
 def test_any_partition_gets_no_worse_under_goals(rows, data):
     check_improved(rows, data.draw(good_classes(rows)), QUICK, data.draw(st.integers(0, 99)))
 
 
-@settings(max_examples=30)
+@few()
 @given(mixed_tables(max_rows=40, max_k=5), st.sampled_from([Mondrian, KMember]))
 def test_the_classes_of_other_methods_get_no_worse(case, other):
     rows = Rows(case, 256)
@@ -108,7 +107,6 @@ def test_the_classes_of_other_methods_get_better(other):
     assert table.total(classes_of(found)) < table.total(classes_of(start))
 
 
-@settings(max_examples=40)
 @given(tables(max_rows=9, max_k=4))
 def test_nothing_is_below_the_least_loss_of_all_partitions(case):
     rows = Rows(case, 256)
@@ -141,13 +139,11 @@ def check_rounds(rows, seed):
         assert rows.loss(found) <= min(partition.loss for partition in seen) + rows.n * rows.d
 
 
-@settings(max_examples=50)
 @given(mixed_tables(max_rows=60, max_k=4), st.integers(0, 99))
 def test_the_partition_is_whole_after_every_round(case, seed):
     check_rounds(Rows(case, 256), seed)
 
 
-@settings(max_examples=40)
 @given(rows_with_goals(), st.integers(0, 99))
 def test_the_partition_is_whole_and_good_after_every_round_under_goals(rows, seed):
     check_rounds(rows, seed)

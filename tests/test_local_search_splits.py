@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -51,7 +51,6 @@ def check_nothing_left(table, k, keeping, classes):
             assert not twin.cuts(table, members, k, keeping), "this class can be cut"
 
 
-@settings(max_examples=80)
 @given(mixed_tables(max_rows=30, max_k=4), SMALL, st.data())
 def test_classes_are_split_as_the_twin_splits_them(case, small, data):
     rows = Rows(case, small)
@@ -59,14 +58,12 @@ def test_classes_are_split_as_the_twin_splits_them(case, small, data):
     check_against_twin(rows, [list(range(rows.n))])
 
 
-@settings(max_examples=60)
 @given(rows_with_goals(), st.data())
 def test_classes_are_split_under_goals_as_the_twin_splits_them(rows, data):
     check_against_twin(rows, data.draw(good_classes(rows)))
     check_against_twin(rows, [list(range(rows.n))])
 
 
-@settings(max_examples=60)
 @given(mixed_tables(max_rows=40, max_k=5), st.integers(0, 9))
 def test_no_class_of_2k_rows_remains_after_a_search(case, seed):
     rows = Rows(case, 256)
@@ -74,7 +71,6 @@ def test_no_class_of_2k_rows_remains_after_a_search(case, seed):
     check_nothing_left(rows.table, rows.k, None, by_label(labels))
 
 
-@settings(max_examples=60)
 @given(rows_with_goals(), st.integers(0, 9))
 def test_no_class_remains_after_a_search_that_the_goals_allow_to_be_cut(rows, seed):
     method = LocalSearch(rows.k, seed=seed, options=QUICK, goals=rows.kept.goals.kernel)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -35,7 +35,6 @@ def box_of(column, text):
     return {leaf for leaf in leaves if text in column.path(leaf)}
 
 
-@settings(max_examples=100)
 @given(tables(max_rows=24), st.integers(0, 99))
 def test_k_originals_fit_each_row_and_k_rows_each_original(case, seed):
     recipe = recipe_of(case)

@@ -4,10 +4,11 @@ import warnings
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import shoal
 from shoal.recipe import Recipe
+from tests.profiles import few
 from tests.strategies import tables
 
 with warnings.catch_warnings():
@@ -18,7 +19,7 @@ with warnings.catch_warnings():
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 
-@settings(max_examples=30, deadline=None)
+@few()
 @given(tables(max_rows=40))
 def test_pycanon_finds_the_same_k(case):
     release = shoal.anonymize(case.table, case.recipe)

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shoal
@@ -58,7 +58,6 @@ SHAPES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=90, deadline=None)
 @given(any_table(), st.sampled_from(["csv", "tsv", "parquet", "arrow"]), SHAPES, st.integers(0, 3))
 def test_what_is_published_is_read_back(tmp_path_factory, table, ending, shape, seed):
     quasi = ["text", "number", "float", "day"]
@@ -74,7 +73,6 @@ def test_what_is_published_is_read_back(tmp_path_factory, table, ending, shape, 
     assert as_texts(read_release(path)).rows() == as_texts(release.frame).rows()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=10))
 @example(["\n", "\n"])
 @example(["'", '"'])

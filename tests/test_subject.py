@@ -4,12 +4,13 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError
 from tests.bad_input_cases import run
+from tests.profiles import few
 from tests.test_contract import every_method
 from tests.test_goals_end_to_end import ASKED, BOUNDS, ORDER, QUASI, Made, columns_of, used_by
 
@@ -102,7 +103,7 @@ def test_goals_count_people_or_nothing_is_released(method, asked):
 
 # For k people and different values the whole table speaks for all partitions, whoever is in two classes.
 @every_method
-@settings(max_examples=8)
+@few()
 @given(asked=st.sampled_from(["distinct", None]), rng=st.randoms(use_true_random=True))
 def test_k_people_and_l_values_are_feasible_if_some_partition_has_them(method, asked, rng):
     case = people_case(rng, asked or "distinct", 8)

@@ -8,7 +8,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -32,7 +32,6 @@ def figure_5(values, l):
 VALUES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40)
 
 
-@settings(max_examples=100)
 @given(VALUES, st.integers(1, 6))
 def test_the_paper_splits_into_l_diverse_groups(values, l):
     assume(is_frequent(values, l))
@@ -59,7 +58,6 @@ def check(frame, recipe, l):
 
 
 # Both directions, on releases: what the whole table meets every class does, and what it fails nobody can.
-@settings(max_examples=40)
 @given(tables(max_rows=40), st.sampled_from([1, 2, 2, 3]), st.sampled_from(["goal", "option"]))
 def test_cb_releases_what_the_whole_table_meets(case, l, asked):
     if asked == "goal":
@@ -79,7 +77,6 @@ def test_cb_releases_what_the_whole_table_meets(case, l, asked):
 
 
 # The clusterer itself keeps it, before any repair: the goal does to CB what the option does.
-@settings(max_examples=40)
 @given(tables(max_rows=40), st.sampled_from([2, 3]))
 def test_the_goal_is_kept_by_splitting_and_dealing_alone(case, l):
     assume(is_frequent(case.table["label"].to_list(), l))

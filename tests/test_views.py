@@ -12,7 +12,7 @@ from random import Random
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -157,7 +157,6 @@ def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
         assert min(classes_of(view).values()) == view.k >= 4
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]), st.booleans())
 def test_every_view_is_k_anonymous_and_keeps_all_rows(case, views, by_projection):
     sections = case.recipe.to_dict()
@@ -253,7 +252,6 @@ def test_projections_show_the_columns_of_one_release(method, output):
     assert classes_of(release.views[-1]) == classes_of(whole)
 
 
-@settings(max_examples=40, deadline=None)
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]))
 def test_projections_of_generated_tables(case, views):
     sections = case.recipe.to_dict()

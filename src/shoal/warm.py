@@ -60,10 +60,15 @@ def jobs_left(
     found = [choose(name, 0)[0].name for name in methods]
     jobs = [f"{name}:goals" if keeps_goals and METHODS[name].has_classes else name for name in found]
     jobs += [*([BOUND] if bound else []), *([COMPOSITION] if several else [])]
+    return _left(jobs)
+
+
+def _left(jobs: Sequence[str]) -> list[str]:
+    """List the jobs that nobody has done in this place."""
     return [job for job in jobs if not _mark(job).exists()]
 
 
-def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> set[str]:
+def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> None:
     """Compile what jobs need, unless it has been compiled before, and wait for it.
 
     Parameters
@@ -71,20 +76,14 @@ def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> set[st
     jobs : sequence of str
         As `jobs_of` lists them.
     counted : callable, optional
-        Called with the number of kernels that are ready, and of all.
-
-    Returns
-    -------
-    kernels : set of str
-        Their names.
+        Called with the number of kernels that are ready, and of all that are not yet.
     """
     with compiled_meanwhile(jobs, counted) as compilers:
-        if jobs and not compilers:
+        if _left(jobs) and not compilers:
             raise RuntimeError("no process could be started to compile kernels")
         for compiler in compilers:
             if status := compiler.wait():
                 raise RuntimeError(f"a process that compiles kernels ended with status {status}")
-    return {name for compiler in compilers for name in compiler.ready}
 
 
 @contextmanager
@@ -94,7 +93,8 @@ def compiled_meanwhile(jobs: Sequence[str], counted: Counted | None = None) -> I
     Two processes share the work, because Numba compiles one function at a time in each. A process that needs
     a kernel which another one compiles waits for it.
     """
-    total = len({form.entry for job in jobs for form in _forms(job)})
+    jobs = _left(jobs)
+    total = len(kernels_of(jobs))
     compilers: list[_Compiler] = []
 
     def count() -> None:
@@ -145,6 +145,11 @@ class _Compiler:
             for line in self._process.stdout:
                 self.ready.add(line.strip())
                 count()
+
+
+def kernels_of(jobs: Sequence[str]) -> set[str]:
+    """Return the names of the kernels that jobs need."""
+    return {form.entry for job in jobs for form in _forms(job)}
 
 
 def _forms(job: str) -> list[Form]:

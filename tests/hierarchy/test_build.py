@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import HierarchyError
@@ -84,7 +84,6 @@ def test_number_text_is_canonical(value: float, text: str) -> None:
     assert build.number_text(value) == text
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_number_text_reads_back_as_the_same_float(value: float) -> None:
     assert float(build.number_text(value)) == value
@@ -234,7 +233,6 @@ FLOATS = st.floats(-1e9, 1e9, allow_nan=False)
 WIDTHS = st.sampled_from([[1], [5, 10, 20], [7, 21], [0.1, 0.3, 1.2], [0.25, 2.5], [1e-3, 1]])
 
 
-@settings(deadline=None)
 @given(st.lists(DECIMALS | FLOATS | st.integers(-(10**6), 10**6), min_size=1, max_size=20), WIDTHS)
 def test_intervals_cover_their_values_and_nest(values: list[float], widths: list[float]) -> None:
     tree = build.intervals(values, widths, "age")
@@ -243,7 +241,6 @@ def test_intervals_cover_their_values_and_nest(values: list[float], widths: list
     assert list(tree.leaf_labels) == [build.number_text(value) for value in sorted(set(values))]
 
 
-@settings(deadline=None)
 @given(st.lists(DECIMALS | st.integers(-(10**6), 10**6), min_size=1, max_size=20), WIDTHS)
 def test_intervals_have_their_width_and_start_at_its_multiples(
     values: list[float], widths: list[float]
@@ -258,7 +255,6 @@ def test_intervals_have_their_width_and_start_at_its_multiples(
             assert high - low == Fraction(str(width)) - is_whole
 
 
-@settings(deadline=None)
 @given(st.lists(DECIMALS, min_size=1, max_size=20), WIDTHS)
 def test_a_shared_end_belongs_to_the_upper_interval(values: list[float], widths: list[float]) -> None:
     for leaf, labels in paths(build.intervals([*values, 0.5], widths, "age")).items():
@@ -315,7 +311,6 @@ def test_default_intervals_write_days_by_their_own_text() -> None:
     assert paths(tree)["2024-01-01"][0] == "[2024-01-01, 2024-01-02]"
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(-1000, 1000), min_size=1, max_size=30) | st.lists(FLOATS, min_size=1, max_size=30)
 )
@@ -338,7 +333,6 @@ def test_default_intervals_cover_nest_and_halve(values: list[float]) -> None:
     assert list(tree.leaf_labels) == [build.number_text(value) for value in sorted(set(values))]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5000))
 def test_default_integer_widths_are_the_smallest_that_nest(n_values: int) -> None:
     tree = build.default_intervals([0, n_values - 1], "age")
@@ -396,7 +390,6 @@ def test_prefix_step_must_be_a_whole_number_above_zero(step: int) -> None:
         build.prefix(["zq1"], step, "age")
 
 
-@settings(deadline=None)
 @given(st.sets(st.text("ab1", min_size=1, max_size=6), min_size=1), st.integers(1, 4))
 def test_prefix_labels_match_their_values(values: set[str], step: int) -> None:
     tree = build.prefix(values, step, "age")
@@ -452,7 +445,6 @@ UNITS = st.sets(st.sampled_from(["month", "quarter", "year", "decade"]), min_siz
 )
 
 
-@settings(deadline=None)
 @given(st.sets(st.dates(), min_size=1, max_size=20), UNITS | st.just(["week"]))
 def test_dates_are_leaves_in_order_under_one_node_per_unit(
     days: set[datetime.date], units: list[str]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.errors import HierarchyError, OutputError
@@ -302,7 +302,6 @@ def trees(draw: st.DrawFn) -> Tree:
     return Tree.from_parents(parent, "job")
 
 
-@settings(deadline=None)
 @given(trees())
 @example(Tree.from_paths([("a,b",)], "job"))
 @example(Tree.from_paths([("a\rb", "*")], "job"))
@@ -314,7 +313,6 @@ def test_written_tables_read_back_as_the_same_tree(tree: Tree) -> None:
         assert files.read_arx(Path(folder) / "h.csv", "job") == tree
 
 
-@settings(deadline=None)
 @given(trees())
 def test_nested_tables_read_back_as_the_same_tree(tree: Tree) -> None:
     nested = files.to_nested(tree)

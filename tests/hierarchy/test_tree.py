@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import HierarchyError
@@ -371,7 +371,6 @@ def test_value_at_two_places_is_refused(paths: list[tuple[str, ...]], n_doubled:
 # --- properties
 
 
-@settings(deadline=None)
 @given(parent_maps(), st.data())
 def test_lca_agrees_with_the_twin(parent: dict[str, str | None], data: st.DataObject) -> None:
     tree = Tree.from_parents(parent, "origin")
@@ -385,7 +384,6 @@ def test_lca_agrees_with_the_twin(parent: dict[str, str | None], data: st.DataOb
     assert got == [naive_lca(parent, leaves[one], leaves[other]) for one, other in pairs]
 
 
-@settings(deadline=None)
 @given(parent_maps())
 def test_lca_of_extremes_covers_the_whole_set(parent: dict[str, str | None]) -> None:
     tree = Tree.from_parents(parent, "origin")
@@ -398,7 +396,6 @@ def test_lca_of_extremes_covers_the_whole_set(parent: dict[str, str | None]) -> 
             assert tree.labels[node] in naive_ancestors(parent, leaf)
 
 
-@settings(deadline=None)
 @given(parent_maps())
 def test_heights_and_order_agree_with_the_twin(parent: dict[str, str | None]) -> None:
     tree = Tree.from_parents(parent, "origin")
@@ -410,7 +407,6 @@ def test_heights_and_order_agree_with_the_twin(parent: dict[str, str | None]) ->
     assert above == [parent[label] for label in tree.labels]
 
 
-@settings(deadline=None)
 @given(parent_maps())
 def test_every_subtree_is_an_interval_of_leaf_codes(parent: dict[str, str | None]) -> None:
     tree = Tree.from_parents(parent, "origin")
@@ -421,7 +417,6 @@ def test_every_subtree_is_an_interval_of_leaf_codes(parent: dict[str, str | None
         assert inside == list(range(tree.first_leaf[node], tree.last_leaf[node] + 1))
 
 
-@settings(deadline=None)
 @given(parent_maps(), st.data())
 def test_shuffled_padded_paths_rebuild_the_tree(parent: dict[str, str | None], data: st.DataObject) -> None:
     leaves = [label for label in parent if not naive_children(parent, label)]
@@ -437,7 +432,6 @@ def test_shuffled_padded_paths_rebuild_the_tree(parent: dict[str, str | None], d
     assert sorted(tree.leaf_labels) == sorted(leaves)
 
 
-@settings(deadline=None)
 @given(parent_maps())
 def test_missing_changes_no_other_lca(parent: dict[str, str | None]) -> None:
     tree = Tree.from_parents(parent, "origin")

@@ -4,7 +4,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -35,7 +35,6 @@ def cases(draw):
     return sensitive, l, draw(st.permutations(range(len(sensitive))))
 
 
-@settings(max_examples=100)
 @given(cases())
 def test_groups_are_those_of_the_twin(case):
     sensitive, l, priority = case

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.kernels import block as kernel
@@ -196,19 +196,16 @@ some_kinds = st.lists(st.sampled_from(KINDS), min_size=STEPS, max_size=STEPS)
 some_accepted = st.lists(st.integers(0, 2).map(bool), min_size=STEPS, max_size=STEPS)
 
 
-@settings(max_examples=80)
 @given(searches(plain_rows(max_rows=30, max_k=4)), some_kinds, some_accepted)
 def test_everything_is_right_after_every_step(searched, kinds, accepts):
     check_steps(searched, kinds, accepts)
 
 
-@settings(max_examples=80)
 @given(searches(rows_with_goals(max_k=3)), some_kinds, some_accepted)
 def test_everything_is_right_after_every_step_under_goals(searched, kinds, accepts):
     check_steps(searched, kinds, accepts)
 
 
-@settings(max_examples=40)
 @given(searches(plain_rows(max_rows=30, max_k=4)), st.data())
 def test_everything_is_right_after_any_moves(searched, data):
     """Rows taken out and put elsewhere one by one, down to empty classes and up again."""

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -35,7 +35,6 @@ def by_twin(case, encoded, options):
     )
 
 
-@settings(max_examples=100)
 @given(tables(), NCP, st.sampled_from([1, 2, 5, 15]))
 def test_kernel_gives_the_labels_of_the_twin(case, ncp, rounds):
     encoded = encode(case.table, case.recipe)
@@ -44,7 +43,6 @@ def test_kernel_gives_the_labels_of_the_twin(case, ncp, rounds):
     assert labels.tolist() == by_twin(case, encoded, options)
 
 
-@settings(max_examples=100)
 @given(tables(), NCP, st.sampled_from([1, 2, 3]))
 def test_l_diversity_gives_the_labels_of_the_twin(case, ncp, l):  # noqa: E741
     encoded = encode(case.table, case.recipe)
@@ -58,7 +56,6 @@ def test_l_diversity_gives_the_labels_of_the_twin(case, ncp, l):  # noqa: E741
         assert clusterer.fit(encoded).labels.tolist() == by_twin(case, encoded, options)
 
 
-@settings(max_examples=100)
 @given(tables(), st.sampled_from([2, 3]))
 def test_theorem_3_every_class_is_l_diverse(case, l):  # noqa: E741
     encoded = encode(case.table, case.recipe)

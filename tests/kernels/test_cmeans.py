@@ -5,7 +5,7 @@ from unittest import mock
 import numba
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -17,7 +17,6 @@ from tests.reference import cmeans as reference
 from tests.strategies import tables
 
 
-@settings(max_examples=100)
 @given(tables(max_rows=40), st.sampled_from([1, 2, 5, 50]), st.sampled_from([1, 2]))
 def test_kernel_gives_the_labels_of_the_twin(case, rounds, threads):
     encoded = encode(case.table, case.recipe)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.kernels import cuts as kernel
@@ -16,7 +16,6 @@ from tests.reference import local_search as twin
 from tests.reference.kmember import NumericColumn
 from tests.strategies import Case
 
-EXAMPLES = 80
 NO_NOISE = 0.0
 NOTHING = np.zeros(0, np.int64)
 
@@ -77,31 +76,26 @@ def check_rollouts(rows, tried):
     assert loss == rows.loss(expected)
 
 
-@settings(max_examples=EXAMPLES)
 @given(plain_rows(max_rows=40))
 def test_greedy_cuts_give_the_classes_of_the_twin(rows):
     check_greedy(rows)
 
 
-@settings(max_examples=EXAMPLES)
 @given(rows_with_goals())
 def test_greedy_cuts_under_goals_give_the_classes_of_the_twin(rows):
     check_greedy(rows)
 
 
-@settings(max_examples=EXAMPLES)
 @given(plain_rows(max_rows=40, max_k=4), st.sampled_from([3, 8]))
 def test_rollouts_give_the_classes_of_the_twin(rows, tried):
     check_rollouts(rows, tried)
 
 
-@settings(max_examples=EXAMPLES // 2)
 @given(rows_with_goals(max_k=3))
 def test_rollouts_under_goals_give_the_classes_of_the_twin(rows):
     check_rollouts(rows, tried=8)
 
 
-@settings(max_examples=EXAMPLES // 2)
 @given(plain_rows(max_rows=40), st.sampled_from([0.5, 5.0]), st.integers(0, 99))
 def test_noise_chooses_other_cuts_but_keeps_classes_and_loss_right(rows, noise, seed):
     parts, loss = greedy(rows, noise, seed)

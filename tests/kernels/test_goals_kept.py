@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.cluster import cb, incognito, kaca, kmember, mondrian, oka, systematic
@@ -36,7 +36,6 @@ from tests.reference import systematic as systematic_twin
 from tests.reference.keeping import Asked, Keeping
 from tests.strategies import RANGES_AND_TREES, TREES, Case, leaves, nested, parents, tables
 
-EXAMPLES = 150
 DOMAIN = list("abcde")
 
 # Kind -> the keys of a goal, the name of its threshold, and where that may lie.
@@ -175,7 +174,6 @@ def some_with_people(**given_to_kept):
 OPENS, ANCHORS = st.sampled_from(["furthest", "start"]), st.sampled_from(["last", "first"])
 
 
-@settings(max_examples=EXAMPLES)
 @given(some_with_people(), OPENS, ANCHORS, st.sampled_from([None, None, Fraction(1, 2), Fraction(4)]))
 def test_k_member(case, opens, anchor, penalty):
     label = None if penalty is None else "label"
@@ -188,14 +186,12 @@ def test_k_member(case, opens, anchor, penalty):
     assert case.labels(kmember.KMember, options) == expected
 
 
-@settings(max_examples=EXAMPLES)
 @given(some_with_people(), st.sampled_from(["strict", "relaxed"]))
 def test_mondrian(case, mode):
     expected = mondrian_twin.mondrian(case.columns, case.k, mode=mode, keeping=case.keeping)
     assert case.labels(mondrian.Mondrian, MondrianOptions(mode=mode)) == expected
 
 
-@settings(max_examples=EXAMPLES)
 @given(
     some_with_people(), st.sampled_from(["height", "leaves", "order"]), st.sampled_from([1, 3]),
     st.sampled_from([None, None, None, 2]),
@@ -227,7 +223,6 @@ SCHEMES = st.sampled_from([("uniform", 1), ("height", 1), ("height", 2)])
 OUTLIERS = st.sampled_from([None, None, None, Fraction(0), Fraction(1, 4), Fraction(1)])
 
 
-@settings(max_examples=EXAMPLES)
 @given(some_with_people(kinds=TREES), SCHEMES, OUTLIERS, st.integers(0, 10))
 def test_kaca(case, scheme, outlier, may_suppress):
     weights, beta = scheme
@@ -241,7 +236,6 @@ def test_kaca(case, scheme, outlier, may_suppress):
     assert case.labels(kaca.KACA, options, may_suppress) == expected
 
 
-@settings(max_examples=EXAMPLES)
 @given(some_with_people(), st.sampled_from(["systematic", "random"]))
 def test_systematic(case, seeds):
     options = SystematicOptions(seeds=seeds)
@@ -251,7 +245,6 @@ def test_systematic(case, seeds):
     assert case.labels(systematic.Systematic, options) == expected
 
 
-@settings(max_examples=EXAMPLES)
 @given(some_with_people(), st.sampled_from([1, 1, 2]), st.booleans())
 def test_oka(case, iterations, suppress):
     seeds, priority = oka.draw(case.encoded.n_rows, case.k, case.seed)
@@ -263,7 +256,6 @@ def test_oka(case, iterations, suppress):
     assert case.labels(oka.OKA, options, case.encoded.n_rows) == expected
 
 
-@settings(max_examples=EXAMPLES)
 @given(kept(max_rows=20, kinds=TREES), st.sampled_from([0, 0, 5]))
 def test_incognito(case, may_suppress):
     clusterer = incognito.Incognito(case.k, may_suppress=may_suppress, goals=case.goals.kernel)
@@ -356,7 +348,6 @@ def check_mended(case, labels, mended, may_suppress):
         assert mended.labels.tolist() == labels.tolist()
 
 
-@settings(max_examples=EXAMPLES)
 @given(to_mend())
 def test_what_is_mended_is_good_and_no_worse_than_one_class(given_labels):
     case, labels, may_suppress = given_labels
@@ -366,7 +357,6 @@ def test_what_is_mended_is_good_and_no_worse_than_one_class(given_labels):
     assert mended.loss <= total_il(case, np.zeros(len(labels), np.int32)) + 1e-6
 
 
-@settings(max_examples=EXAMPLES)
 @given(to_mend(people=True))
 def test_with_people_it_is_good_or_one_class_of_all_rows_is_not(given_labels):
     case, labels, may_suppress = given_labels
@@ -378,7 +368,6 @@ def test_with_people_it_is_good_or_one_class_of_all_rows_is_not(given_labels):
         check_mended(case, labels, mended, may_suppress)
 
 
-@settings(max_examples=EXAMPLES // 2)
 @given(to_mend(), st.integers(0, 99))
 def test_neither_the_order_of_the_input_nor_the_numbers_of_classes_matter(given_labels, seed):
     case, labels, may_suppress = given_labels

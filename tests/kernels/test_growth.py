@@ -1,7 +1,7 @@
 """Growth from single rows, against its slow twin."""
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.kernels.calling import GROW, is_empty
@@ -22,14 +22,12 @@ def check(rows, order, first):
     assert is_empty(rows.cell.tally), "the tally is not empty again"
 
 
-@settings(max_examples=100)
 @given(plain_rows(max_rows=40), st.data())
 def test_growth_gives_the_classes_of_the_twin(rows, data):
     order = data.draw(st.permutations(range(rows.n)))
     check(rows, order, data.draw(st.integers(0, rows.n - 1)))
 
 
-@settings(max_examples=80)
 @given(rows_with_goals(), st.data())
 def test_growth_under_goals_gives_the_classes_of_the_twin(rows, data):
     order = data.draw(st.permutations(range(rows.n)))

@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -15,7 +15,6 @@ from tests.reference import incognito as reference
 from tests.strategies import TREES, tables
 
 
-@settings(max_examples=100)
 @given(tables(max_rows=20, kinds=TREES), st.sampled_from([0, 0, 2, 20]), st.booleans())
 def test_choice_is_that_of_brute_force(case, may_suppress, large_keys):
     encoded = encode(case.table, case.recipe)

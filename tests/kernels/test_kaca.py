@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -33,7 +33,6 @@ def by_twin(columns, encoded, case, weights, beta, **more):
     )
 
 
-@settings(max_examples=100)
 @given(tables(kinds=TREES), SCHEMES)
 def test_kernel_gives_the_labels_of_the_twin(case, scheme):
     weights, beta = scheme
@@ -45,7 +44,6 @@ def test_kernel_gives_the_labels_of_the_twin(case, scheme):
     assert labels.tolist() == by_twin(case.twin_columns(encoded.order), encoded, case, weights, beta)
 
 
-@settings(max_examples=100)
 @given(tables(kinds=TREES), st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1)]), st.integers(0, 20))
 def test_outliers_are_those_of_the_twin(case, outlier, may_suppress):
     encoded = encode(case.table, case.recipe)
@@ -58,7 +56,6 @@ def test_outliers_are_those_of_the_twin(case, outlier, may_suppress):
     assert (labels < 0).sum() <= may_suppress
 
 
-@settings(max_examples=100)
 @given(tables())
 def test_numbers_go_through_the_default_intervals(case):
     # The trees of numbers are built by shoal (and tested there); the twin takes them as they are.

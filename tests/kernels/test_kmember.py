@@ -6,7 +6,7 @@ from unittest import mock
 import numba
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.cluster import kmember
@@ -49,7 +49,6 @@ def labels_by_twin(case, order, options, class_penalty):
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(), OPTIONS)
 def test_kernel_gives_the_labels_of_the_twin(case, given_options):
     options = KMemberOptions(**given_options)
@@ -57,7 +56,6 @@ def test_kernel_gives_the_labels_of_the_twin(case, given_options):
     assert labels.tolist() == labels_by_twin(case, encoded.order, options, 0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(1), Fraction(4)]))
 def test_class_penalty_gives_the_labels_of_the_twin(case, penalty):
     options = KMemberOptions(label="label", class_penalty=float(penalty))
@@ -65,7 +63,6 @@ def test_class_penalty_gives_the_labels_of_the_twin(case, penalty):
     assert labels.tolist() == labels_by_twin(case, encoded.order, options, penalty)
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(), OPTIONS, st.sampled_from([1, 3, 16]), st.sampled_from([1, 2]))
 def test_threads_and_blocks_do_not_change_labels(case, given_options, block, threads):
     options = KMemberOptions(**given_options)

@@ -1,7 +1,7 @@
 """The Mondrian kernel against its slow twin, and by hand."""
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -12,7 +12,6 @@ from tests.reference import mondrian as reference
 from tests.strategies import tables
 
 
-@settings(max_examples=100)
 @given(tables(method="mondrian"), st.sampled_from(["strict", "relaxed"]))
 def test_kernel_gives_the_labels_of_the_twin(case, mode):
     encoded = encode(case.table, case.recipe)

@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -29,21 +29,18 @@ def both(case, options, may_suppress):
     return clusterer.fit(encoded).labels.tolist(), expected
 
 
-@settings(max_examples=100)
 @given(tables(), st.sampled_from([1, 1, 2, 3]))
 def test_kernel_gives_the_labels_of_the_twin(case, iterations):
     labels, expected = both(case, OKAOptions(iterations=iterations), 0)
     assert labels == expected
 
 
-@settings(max_examples=100)
 @given(tables())
 def test_suppression_gives_the_labels_of_the_twin(case):
     labels, expected = both(case, OKAOptions(suppress=True), case.table.height)
     assert labels == expected
 
 
-@settings(max_examples=100)
 @given(tables(), st.integers(0, 5))
 def test_no_more_rows_are_suppressed_than_allowed(case, may_suppress):
     labels, expected = both(case, OKAOptions(suppress=True), may_suppress)

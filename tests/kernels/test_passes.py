@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoal.recipe import Recipe
 from tests.kernels.calling import PASS
@@ -26,13 +26,11 @@ def check_pass(searched):
         before = searched.loss()
 
 
-@settings(max_examples=80)
 @given(searches(plain_rows(max_rows=24, max_k=4)))
 def test_a_pass_does_what_the_twin_does(searched):
     check_pass(searched)
 
 
-@settings(max_examples=60)
 @given(searches(rows_with_goals(max_rows=20, max_k=3)))
 def test_a_pass_under_goals_does_what_the_twin_does(searched):
     check_pass(searched)

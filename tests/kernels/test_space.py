@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import polars as pl
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.cluster.local_search import cell as cells
@@ -167,7 +167,6 @@ def height_of_lowest_node_over(parent, leaf, other):
     return max(column.path(below).index(node) for below in leaves(parent) if node in column.path(below))
 
 
-@settings(max_examples=60)
 @given(parents(max_nodes=40), st.sampled_from([256, 0]))
 def test_the_cost_of_two_leaves_is_the_height_of_the_lowest_node_over_both(parent, small):
     values = leaves(parent)
@@ -190,7 +189,6 @@ def box_of(rows, members, at, low, high):
         called(space.widen_box)(rows.cell, low, high, at, row)
 
 
-@settings(max_examples=80)
 @given(mixed_tables(max_rows=12), SMALL, st.data())
 def test_boxes_cost_the_diversity_of_their_rows(case, small, data):
     rows = Rows(case, small)
@@ -212,7 +210,6 @@ def test_boxes_cost_the_diversity_of_their_rows(case, small, data):
             assert abs(cost - rows.cost(members)) <= rows.d, "more than what is rounded"
 
 
-@settings(max_examples=40)
 @given(mixed_tables(max_rows=20, max_k=4), SMALL, st.data())
 def test_a_partition_loses_the_sum_over_its_rows_and_has_its_classes_where_they_are(case, small, data):
     rows = Rows(case, small)

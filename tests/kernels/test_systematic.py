@@ -4,7 +4,7 @@ from unittest import mock
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -15,7 +15,6 @@ from tests.reference import systematic as reference
 from tests.strategies import tables
 
 
-@settings(max_examples=100)
 @given(tables(), st.sampled_from(["systematic", "random"]))
 def test_kernel_gives_the_labels_of_the_twin(case, seeds):
     encoded = encode(case.table, case.recipe)

@@ -6,7 +6,7 @@ from unittest import mock
 import numba
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -29,7 +29,6 @@ def labels_and_twin(case, limit, may_suppress):
     return result, twin
 
 
-@settings(max_examples=100)
 @given(tables(), st.sampled_from([None, Fraction(1, 3), 1, 2]), st.sampled_from([0, 3, 60]))
 def test_kernel_gives_the_labels_of_the_twin(case, limit, may_suppress):
     result, (labels, deleted, rejoined) = labels_and_twin(case, limit, may_suppress)
@@ -42,7 +41,6 @@ def test_kernel_gives_the_labels_of_the_twin(case, limit, may_suppress):
     )
 
 
-@settings(max_examples=60)
 @given(tables(), st.sampled_from([1, 3, 16]), st.sampled_from([1, 2]))
 def test_threads_and_blocks_do_not_change_labels(case, block, threads):
     alone, _ = labels_and_twin(case, None, 0)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -71,7 +71,6 @@ def is_just_below(total, exact):
 small = tables(max_rows=10, max_k=4, kinds=EVERY_KIND)
 
 
-@settings(max_examples=150)
 @given(small)
 def test_nearest_row(case):
     forms = Forms(case)
@@ -86,7 +85,6 @@ def reference_near_or_box(forms):
     return [0 if size >= forms.k else value for value, size in zip(near, sizes, strict=True)]
 
 
-@settings(max_examples=150)
 @given(small)
 def test_smallest_box(case):
     forms = Forms(case)
@@ -141,7 +139,6 @@ def test_nearest_rows_of_more_tuples_than_are_kept_at_a_time():
         assert found == np.sort(far)[3]
 
 
-@settings(max_examples=150)
 @given(small, st.sampled_from(["nearest_row", "smallest_box"]))
 def test_mutual_reachability(case, form):
     forms = Forms(case)
@@ -153,7 +150,6 @@ def test_mutual_reachability(case, form):
         assert forms.agree(bound[forms.scans.order], exact)
 
 
-@settings(max_examples=150)
 @given(small, st.sampled_from(["nearest_row", "smallest_box"]))
 def test_drag(case, form):
     forms = Forms(case)
@@ -164,7 +160,6 @@ def test_drag(case, form):
     assert forms.agree(drag, drags, times=3 * (forms.k - 1))
 
 
-@settings(max_examples=150)
 @given(small)
 def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
     forms = Forms(case)
@@ -175,7 +170,6 @@ def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
     assert found == Bound(found.total, False, "smallest box with drag, all rows")
 
 
-@settings(max_examples=100)
 @given(small)
 def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     forms = Forms(case)
@@ -226,7 +220,6 @@ class _Part:
         return self.column.cost(present)
 
 
-@settings(max_examples=100)
 @given(tables(max_rows=7, max_k=3, kinds=EVERY_KIND), st.integers(0, 2))
 def test_rows_that_may_be_left_out(case, may_suppress):
     forms = Forms(case)
@@ -380,7 +373,6 @@ def test_it_is_rounded_down_to_three_digits(total, rounded):
     assert Bound(total, False, "").rounded == rounded
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.sampled_from(["even", "rare", "mostly"]))
 def test_a_confidence_limit_is_below_the_mean(seed, shape):
     random = np.random.Generator(np.random.PCG64(seed))

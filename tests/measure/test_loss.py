@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoal.measure.loss import loss
 from shoal.measure.published import published_costs
@@ -177,7 +177,6 @@ def test_a_mix_of_missing_and_present_costs_everything():
     assert tight_il(table, asked, [0, 0, 1, 1, 1]) == 2 * 1 + 3 * 1
 
 
-@settings(max_examples=150, deadline=None)
 @given(tables())
 def test_tight_and_published_losses_equal_the_definition(case):
     encoded = encode(case.table, case.recipe)
@@ -193,7 +192,6 @@ def test_tight_and_published_losses_equal_the_definition(case):
     assert loss(encoded, published.labels, costs, k).il == pytest.approx(expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables())
 def test_cm_counts_rows_outside_the_majority(case):
     encoded = encode(case.table, case.recipe)

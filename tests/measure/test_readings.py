@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.measure.distortion import distortion, distortion_ratio, kmember_cost, modification_rate
@@ -102,7 +102,6 @@ def test_li_distance_of_two_tuples():
     assert distortion(encoded, labels, tight_costs(encoded, labels, Whd())) == pytest.approx(2.5)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data(), parents(), st.sampled_from([Whd(), Whd("height"), Whd("height", beta=2.5)]))
 def test_lemma_1_the_distance_is_a_metric(data, parent, whd):
     # Dist(t1, t2) = the distortion of both when generalized to their lowest common node.
@@ -151,7 +150,6 @@ def test_three_readings_of_ncp_by_hand():
     assert tight_costs(encoded, labels, "order").ravel().tolist() == [0.2, 0.6, 0.2]
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(), st.sampled_from(["height", "leaves", Whd("height")]))
 def test_published_and_tight_readings_agree_where_classes_are_published_tightly(case, reading):
     encoded = encode(case.table, case.recipe)
@@ -163,7 +161,6 @@ def test_published_and_tight_readings_agree_where_classes_are_published_tightly(
     assert (sizes @ found).tolist() == pytest.approx((sizes @ tight).tolist())
 
 
-@settings(max_examples=100, deadline=None)
 @given(parents(), st.booleans())
 def test_node_costs_run_from_leaf_to_root(parent, may_miss):
     cells = leaves(parent) + [None] * may_miss
@@ -183,7 +180,6 @@ def test_kmember_cost_by_hand():
     assert kmember_cost(encoded, np.array([0, 0, 0, 1, 1], np.int32)) == pytest.approx(0.9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(max_rows=25))
 def test_kmember_cost_equals_the_definition(case):
     encoded = encode(case.table, case.recipe)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -15,7 +15,6 @@ from shoal.table.read import read_release
 from tests.strategies import tables
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     tables(max_rows=40), st.sampled_from(["csv", "parquet", "arrow"]), st.sampled_from(["text", "columns"])
 )

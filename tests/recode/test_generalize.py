@@ -2,7 +2,7 @@
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
@@ -107,7 +107,6 @@ def covers(text, value, parent):
     return value == form.text
 
 
-@settings(max_examples=150, deadline=None)
 @given(tables())
 def test_published_values_cover_the_originals(case):
     encoded = encode(case.table, case.recipe)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.measure.profile import MISSING, OTHER
@@ -102,7 +102,6 @@ def is_in_dates(label, value, present):
 
 
 @given(columns())
-@settings(max_examples=300, deadline=None)
 def test_every_cell_has_ten_rows_and_nothing_is_left_to_compute(case):
     _, values, dtype, spec, size = case
     cells = column_of(values, dtype, size=size, **spec).cells
@@ -112,7 +111,6 @@ def test_every_cell_has_ten_rows_and_nothing_is_left_to_compute(case):
 
 
 @given(columns())
-@settings(max_examples=200, deadline=None)
 def test_published_rows_are_spread_but_none_is_lost(case):
     _, values, dtype, spec, size = case
     cells = column_of(values, dtype, size=size, **spec).cells
@@ -122,7 +120,6 @@ def test_published_rows_are_spread_but_none_is_lost(case):
 
 
 @given(columns("whole", "few", "fraction", "tenth", "date", "intervals", "months"))
-@settings(max_examples=300, deadline=None)
 def test_no_label_tells_the_lowest_or_highest_value(case):
     _, values, dtype, spec, size = case
     present = [value for value in values if value is not None]
@@ -138,7 +135,6 @@ def test_no_label_tells_the_lowest_or_highest_value(case):
 
 
 @given(columns("whole", "few", "tenth", "date", "intervals", "months"))
-@settings(max_examples=300, deadline=None)
 def test_labels_say_what_is_counted(case):
     _, values, dtype, spec, size = case
     present = [value for value in values if value is not None]
@@ -153,7 +149,6 @@ def test_labels_say_what_is_counted(case):
 
 
 @given(columns())
-@settings(max_examples=200, deadline=None)
 def test_values_published_as_they_are_change_nothing(case):
     _, values, dtype, spec, _ = case
     codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
@@ -163,7 +158,6 @@ def test_values_published_as_they_are_change_nothing(case):
 
 
 @given(columns("whole", "few"))
-@settings(max_examples=150, deadline=None)
 def test_ranges_are_shared_out_over_the_numbers_that_they_cover(case):
     _, values, dtype, spec, _ = case
     values = [value % 97 for value in values if value is not None]

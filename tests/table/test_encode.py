@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import hashing
@@ -49,7 +49,6 @@ def test_hash_equals_its_slow_twin(seed, texts):
     assert state.tolist() == [row_hash(seed, [text]) for text in texts]
 
 
-@settings(max_examples=100, deadline=None)
 @given(tables(max_rows=30))
 def test_rows_are_sorted_by_quasi_values_then_by_hash(case):
     encoded = encode(case.table, case.recipe)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.reference import nonhomogeneous as reference
@@ -532,7 +532,6 @@ def _text(piece: Any) -> str:
 COLUMNS = {"n": {"kind": "numeric"}, "c": {"kind": "categorical"}}
 
 
-@settings(max_examples=150)
 @given(releases())
 def test_the_verdict_is_that_of_the_slow_checker(case: tuple[list[list[Any]], list[list[Any]]]) -> None:
     boxes, rows = case

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
+from tests.profiles import few
 from tests.reference import goals as reference
 
 from shoal.recipe import Recipe
@@ -151,7 +152,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=20, deadline=None)
+@few()
 @given(rows=ROWS)
 def test_numbers_and_verdicts_are_those_of_the_definition(kind: str, rows: list[Row]) -> None:
     classes = by_class(rows)
@@ -169,7 +170,7 @@ def test_numbers_and_verdicts_are_those_of_the_definition(kind: str, rows: list[
     assert [p.code for p in verdict.problems].count(CODES[BOUND[KINDS[kind][0]["type"]]]) == missed
 
 
-@settings(max_examples=25, deadline=None)
+@few()
 @given(ROWS, st.sampled_from(list(KINDS)))
 def test_a_file_says_the_same_as_a_table(rows: list[Row], kind: str) -> None:
     asked = asked_of(kind, 1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import RecipeError
@@ -177,7 +177,6 @@ CELL = st.text(alphabet='ab,;"\n\t \\*[]{}é\u2028😀', max_size=3)
 TABLE = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=12))
 
 
-@settings(max_examples=80, deadline=None)
 @given(TABLE, st.integers(2, 4), st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
 def test_classes_agree_with_a_count_by_hand(rows: list[tuple[str, ...]], k: int, quoting: int) -> None:
     names = [f"q{i}" for i in range(len(rows[0]))]

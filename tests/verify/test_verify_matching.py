@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.recipe import Recipe
@@ -61,7 +61,6 @@ def axes_of(boxes: list[Any], rows: list[Any]) -> list[Axis]:
     ]
 
 
-@settings(max_examples=300)
 @given(
     st.lists(BOX, min_size=1, max_size=8),
     st.lists(ROW, min_size=1, max_size=8),
@@ -74,7 +73,6 @@ def test_the_matching_is_that_of_all_assignments(boxes: list[Any], rows: list[An
     assert unmatched(axes_of(boxes, rows), *ones, most=most) == fewest_open(boxes, rows)
 
 
-@settings(max_examples=200)
 @given(st.lists(BOX, min_size=1, max_size=8), st.lists(ROW, min_size=1, max_size=8), st.integers(0, 2))
 def test_one_column_alone_is_matched_likewise(boxes: list[Any], rows: list[Any], column: int) -> None:
     anything = ((0, 4), None, None)
@@ -84,7 +82,6 @@ def test_one_column_alone_is_matched_likewise(boxes: list[Any], rows: list[Any],
     assert unmatched([axes_of(boxes, rows)[column]], *ones) == fewest_open(alone, rows)
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_rows_that_are_alike_may_be_taken_together(data: st.DataObject) -> None:
     boxes = data.draw(st.lists(BOX, min_size=1, max_size=4))
@@ -145,7 +142,6 @@ def test_sets_that_no_order_makes_runs_are_compared_member_by_member() -> None:
     assert each == {0: {"a", "b"}, 1: {"b", "c"}, 2: {"a", "c"}}
 
 
-@settings(max_examples=100)
 @given(st.lists(BOX, min_size=1, max_size=30), st.lists(ROW, min_size=1, max_size=30), st.integers(1, 64))
 def test_the_grid_finds_what_is_inside(boxes: list[Any], rows: list[Any], chunk: int) -> None:
     axes = axes_of(boxes, rows)
@@ -205,7 +201,6 @@ def judged(boxes: list[Any], rows: list[Any]) -> Verdict:
     return verify_table(published(boxes), recipe(privacy={"k": 2, "max_suppressed": 1.0}), original=raw)
 
 
-@settings(max_examples=60)
 @given(st.lists(BOX, min_size=1, max_size=8), st.lists(ROW, min_size=8, max_size=8))
 def test_the_verdict_is_that_of_all_assignments(boxes: list[Any], rows: list[Any]) -> None:
     codes = {problem.code for problem in judged(boxes, rows).problems}

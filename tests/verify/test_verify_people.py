@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
@@ -179,7 +179,6 @@ def compatible(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(CELL, CELL, CELL, st.integers(0, 4)), min_size=1, max_size=14), st.booleans())
 def test_an_empty_cell_may_be_anything(rows: list[tuple[Any, ...]], people: bool) -> None:
     table = pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(QUASI)})

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.verify import tally
@@ -25,7 +25,6 @@ def counted(content: bytes, chunk: int = 1 << 20) -> Tally | None:
         return tally_bytes(path, ",")
 
 
-@settings(max_examples=100, deadline=None)
 @given(TABLE, st.sampled_from(["\n", "\r\n"]), st.integers(1, 8))
 @example([('"', '"')], "\n", 1)
 @example([("\n", '\n""')], "\r\n", 3)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
@@ -200,7 +200,6 @@ def opened() -> Iterator[Session]:
 HOSTILE = st.text(alphabet='ab1,,""\n\n\r \t;\\é\x00#', max_size=16)
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.integers(1, 3), HOSTILE)
 @example(1, '"\t" ","\n')
 @example(2, "\r;,")

@@ -23,13 +23,14 @@ def warm(
     """Compile what the methods need on this machine, once, and print where it is kept."""
     with reporting(as_json, quiet):
         from shoal.kernels import cache_folder
-        from shoal.warm import compile_ahead, jobs_of
+        from shoal.warm import compile_ahead, jobs_of, kernels_of
 
         names = _names(methods)
+        jobs = jobs_of(names, goals=goals)
         with progress_bar(quiet or as_json) as progress:
-            ready = compile_ahead(jobs_of(names, goals=goals), counted(progress))
+            compile_ahead(jobs, counted(progress))
         if as_json:
-            print_json({"folder": str(cache_folder()), "methods": names, "kernels": sorted(ready)})
+            print_json({"folder": str(cache_folder()), "methods": names, "kernels": sorted(kernels_of(jobs))})
         elif not quiet:
             print(f"compiled kernels are in {cache_folder()}")
 
