@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numba
 import pytest
+import vl_convert  # noqa: F401  # this process draws, instead of starting another one for each command
 
 import tests.profiles  # noqa: F401  # sets how many examples are tried
 from shoal.cluster import METHODS

@@ -14,6 +14,12 @@ from shoal.report.engine import draw_svg, engine_ahead
 SPEC = {"data": {"values": [{"a": 1}, {"a": 3}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}
 
 
+@pytest.fixture(autouse=True)
+def not_drawn_before(monkeypatch):
+    """This process has not drawn before."""
+    monkeypatch.setattr(engine, "_has_drawn", lambda: False)
+
+
 @pytest.fixture
 def no_drawing_here(monkeypatch):
     """Only another process can draw now."""
@@ -35,6 +41,13 @@ def test_without_the_process_this_one_draws(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with engine_ahead():
         assert draw_svg(SPEC).startswith("<svg")
+
+
+def test_a_process_that_has_drawn_before_starts_no_other(monkeypatch):
+    monkeypatch.undo()
+    draw_svg(SPEC)
+    with engine_ahead():
+        assert engine._running == []
 
 
 def test_a_process_that_has_died_is_no_loss():

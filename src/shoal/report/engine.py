@@ -55,10 +55,12 @@ _running: list[Engine] = []
 
 @contextmanager
 def engine_ahead() -> Iterator[None]:
-    """Draw in another process meanwhile; where the system does not allow one, this process draws."""
-    try:
-        engine = Engine()
-    except OSError:
+    """Let another process draw, unless this one has drawn before, or the system does not allow another."""
+    engine = None
+    if not _has_drawn():
+        with suppress(OSError):
+            engine = Engine()
+    if engine is None:
         yield
         return
     _running.append(engine)
@@ -67,6 +69,11 @@ def engine_ahead() -> Iterator[None]:
     finally:
         _running.remove(engine)
         engine.end()
+
+
+def _has_drawn() -> bool:
+    """Tell whether what draws has been started in this process, so that another one would gain nothing."""
+    return "vl_convert" in sys.modules
 
 
 def draw_svg(spec: Mapping[str, Any]) -> str:
