@@ -59,7 +59,9 @@ class KernelLower(Lower):
     def _is_element(self, array: Any, index: Any) -> bool:
         """Tell whether a whole number for each axis stands in the brackets."""
         kind = self.typeof(array.name)
-        if index is None or not isinstance(kind, types.Array) or kind.layout != "C" or not kind.aligned:
+        if self.context.enable_boundscheck or index is None:  # NUMBA_BOUNDSCHECK=1: let Numba look
+            return False
+        if not isinstance(kind, types.Array) or kind.layout != "C" or not kind.aligned:
             return False
         axes = self._axes(index)
         return len(axes) == kind.ndim and all(isinstance(axis, types.Integer) for axis in axes)
@@ -67,7 +69,7 @@ class KernelLower(Lower):
     def _axes(self, index: Any) -> tuple[Any, ...]:
         """Return the types in the brackets."""
         kind = self.typeof(index.name)
-        return tuple(kind.types) if isinstance(kind, types.BaseTuple) else (kind,)
+        return tuple(kind) if isinstance(kind, types.UniTuple | types.Tuple) else (kind,)
 
     def _place(self, array: Any, index: Any) -> Any:
         """Return a pointer to an element. Negative numbers count from the end of their axis."""
@@ -77,7 +79,7 @@ class KernelLower(Lower):
         place: Any = None
         for axis, kind in enumerate(axes):
             number = at
-            if isinstance(self.typeof(index.name), types.BaseTuple):
+            if isinstance(self.typeof(index.name), types.UniTuple | types.Tuple):
                 number = builder.extract_value(at, axis)
             number = self.context.cast(builder, number, kind, types.intp if kind.signed else types.uintp)
             size = builder.extract_value(whole, [shape, axis])
