@@ -137,7 +137,7 @@ def _attribute(context: Any, builder: Any, held: HeldType, value: Any, name: str
         return first
     # As `numba.np.arrayobj.populate_array`, in a third of the instructions.
     sizes = [_load(builder, value, place + 1 + axis) for axis in range(field.ndim)]
-    itemsize = _WORD(context.get_abi_sizeof(context.get_data_type(field.dtype)))
+    itemsize = _WORD(numpy_support.as_dtype(field.dtype).itemsize)  # asking LLVM takes longer
     strides: list[Any] = []
     step = itemsize
     for size in reversed(sizes):

@@ -15,10 +15,14 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction
 
-# Passes for what kernels do not contain: closures, `with`, inlined functions, literals, array expressions.
+from shoal.kernels.lowering import KernelLower
+
+# Passes for what kernels do not contain: closures, `with`, inlined functions, literals, array expressions,
+# variables whose end matters.
 _UNNEEDED = {
     typed_passes.AnnotateTypes,
     typed_passes.DumpParforDiagnostics,
+    typed_passes.IRLegalization,
     typed_passes.InlineOverloads,
     typed_passes.NopythonRewrites,
     untyped_passes.FindLiterallyCalls,
@@ -102,6 +106,7 @@ class PartLowering(NativeLowering):
     """Lowering as usual, but into a library of parts."""
 
     _name = "part_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """Lower without machine code, and let other functions call the result."""
@@ -123,6 +128,7 @@ class EntryLowering(NativeLowering):
     """Lowering as usual, but into a library that links parts."""
 
     _name = "entry_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """Lower, and make machine code that can be kept."""
