@@ -2,8 +2,8 @@
 
     python benchmarks/experiments.py [kaca] [cb] [views]
 
-`kaca`: KACA beside Incognito on the 45,222 rows of [li2006]. `cb`: CB beside NH (and Mondrian, whose
-groups NH uses) on 500,000 census-like rows, after [he2012]. `views`: sub-tables beside the whole table,
+`kaca`: KACA versus Incognito on the 45,222 rows of [li2006]. `cb`: CB versus NH (and Mondrian, whose
+groups NH uses) on 500,000 census-like rows, after [he2012]. `views`: sub-tables versus the whole table,
 after [bhaladhare2016]. Each takes a few minutes.
 """
 
@@ -59,7 +59,16 @@ def kaca() -> None:
     folder = Path(os.environ.get("SHOAL_DATA", SHARED / "data")) / "adult"
     results: list[dict[str, Any]] = measured("adult45.py", folder, 3)["results"]  # type: ignore[assignment]
     found = {(r["method"], r["weights"], r["k"], r["quasi"]): r for r in results}
-    header = ["weights", "k", "quasi columns", "KACA", "Incognito", "times less", "KACA, s", "Incognito, s"]
+    header = [
+        "weights",
+        "k",
+        "quasi columns",
+        "KACA",
+        "Incognito",
+        "Incognito / KACA",
+        "KACA, s",
+        "Incognito, s",
+    ]
     table = [header]
     for weights in ("uniform", "height"):
         for k in (2, 10):
@@ -119,7 +128,7 @@ def _views_beside_whole(runs: Runs, sets: dict[str, Sets]) -> None:
         ("unequal, projection", "unequal", "projection"), ("equal, projection", "equal", "projection"),
     ]  # fmt: skip
     for measure, unit, worst, file in (
-        ("il", "Total IL", "the view that loses most", "views-loss.svg"),
+        ("il", "Total IL", "the view with the highest loss", "views-loss.svg"),
         ("seconds", "processor seconds", "the slowest view", "views-time.svg"),
     ):
         table, lines = [[unit, "of", *(f"k = {k}" for k in VIEWS_KS)]], []
@@ -176,7 +185,7 @@ def _views_together(checked: list[dict[str, Any]], rows: int) -> None:
     table = [
         [
             "views", "k", "verdict", "rows refused", "M below k", "J below k and linked", "J = 1",
-            "one value left", "least M", "least J",
+            "one value left", "lowest M", "lowest J",
         ]
     ]  # fmt: skip
     by_release: dict[tuple[str, str], list[dict[str, Any]]] = {}

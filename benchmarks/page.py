@@ -1,4 +1,4 @@
-"""Writes figures into BENCHMARKS.md, between the marks that name them; what stands around them is kept.
+"""Writes figures into BENCHMARKS.md, between the marks that name them; the text around them is kept.
 
 A mark is a line `<!-- figures: NAME -->`, and `<!-- end -->` ends what is written there.
 """
@@ -83,12 +83,12 @@ def _listed(texts: list[str]) -> str:
 
 
 def ahead(found: list[tuple[str, str, float]]) -> str:
-    """Say loudly who loses less than local search at normal effort: name, where, ratio of the losses."""
+    """Say which contenders have a lower loss than local search at normal effort: name, where, ratio."""
     fewer = [entry for entry in found if entry[2] < 1 and entry[0] not in OURS]
     if not fewer:
-        return f"Nothing compared here loses less than {NORMAL}.\n"
+        return f"No other method here has a lower loss than {NORMAL}.\n"
     told = [f"{name} at {where} ({ratio:.3f} of its loss)" for name, where, ratio in fewer]
-    return f"**Ahead of {NORMAL}: {_listed(told)}.**\n"
+    return f"**Lower loss than {NORMAL}: {_listed(told)}.**\n"
 
 
 def _machines(found: dict[str, Data]) -> str:
@@ -120,16 +120,16 @@ def adult_loss(data: Data) -> str:
         compared += [(name, f"k = {k}", _over_normal(figures, name, k=k)) for k in ks]
     if data["rows"] > FULL_ADULT:
         for name, losses_of in (("ARX, quick setting", ARX_QUICK), ("ARX, best setting found", ARX_BEST)):
-            table.append([f"{name} (measured apart)", *(_il(losses_of[k]) for k in ks)])
+            table.append([f"{name} (measured separately)", *(_il(losses_of[k]) for k in ks)])
             compared += [
                 (name, f"k = {k}", losses_of[k] / (figures.median("il", NORMAL, k=k) or 1)) for k in ks
             ]
     bounds = {int(k): bound for k, bound in data["bounds"].items()}
     is_estimate = any(bound["is_estimate"] for bound in bounds.values())
-    table.append([BOUND + " (an estimate)" * is_estimate, *(_il(bounds[k]["il"]) for k in ks)])
+    table.append([BOUND + " (estimate)" * is_estimate, *(_il(bounds[k]["il"]) for k in ks)])
     over = [_ratio(figures.median("il", NORMAL, k=k), bounds[k]["il"]) for k in ks]
-    table.append([f"{NORMAL} over the bound", *over])
-    text = "Total IL on Adult against k, and over that of local search at normal effort, by method."
+    table.append([f"{NORMAL} / lower bound", *over])
+    text = "Total IL on Adult by k and method, absolute and relative to local search at normal effort."
     return "\n".join([image(text, "adult-loss.svg"), markdown(table), ahead(_only(compared))])
 
 
@@ -153,8 +153,8 @@ def adult_time(data: Data) -> str:
         ratios = [_ratio(one, other) for one, other in zip(seconds, plain, strict=True)]
         table.append([name, *map(_seconds, seconds), *ratios])
     first = [f"{name} {_seconds(seconds)} s" for name, seconds in data["first"].items()]
-    text = "Seconds of the clustering on Adult against k, on a logarithmic scale, by method."
-    compiled = f"The very first call, which compiles, takes at k = 10: {_listed(first)}.\n"
+    text = "Clustering time on Adult in seconds by k and method, on a logarithmic scale."
+    compiled = f"First call at k = 10, including compilation: {_listed(first)}.\n"
     return "\n".join([image(text, "adult-seconds.svg"), markdown(table), compiled])
 
 
@@ -162,7 +162,7 @@ def shapes(data: Data) -> str:
     """Tabulate for each shape the loss of local search, and that of the others over it."""
     figures = Figures(data["results"])
     ks = figures.values("k")
-    text = "Total IL over that of local search at normal effort against k, for three made-up tables."
+    text = "Total IL relative to local search at normal effort, by k, for three synthetic tables."
     blocks = [image(text, "shapes.svg")]
     compared: list[tuple[str, str, float | None]] = []
     for shape in figures.values("table"):
@@ -189,7 +189,7 @@ def census_million(data: Data) -> str:
         "method",
         "seconds",
         "Total IL",
-        "of Mondrian's loss",
+        "relative to Mondrian's loss",
         "peak MiB",
         "MiB above the table",
     ]
@@ -199,7 +199,7 @@ def census_million(data: Data) -> str:
         memory = [f"{run['peak_mib']:,.0f}", f"{run['rise_mib']:,.0f}"]
         table.append([name, method, _seconds(run["seconds"]), _il(run["il"]), ratio, *memory])
     for name, bound in data["bounds"].items():
-        estimate = " (an estimate)" * bound["is_estimate"]
+        estimate = " (estimate)" * bound["is_estimate"]
         ratio = _ratio(bound["il"], by_name[name, "mondrian"]["il"])
         table.append([name, f"lower bound{estimate}", "", _il(bound["il"]), ratio, "", ""])
     return f"{data['rows']:,} rows:\n\n" + markdown(table)
@@ -208,7 +208,7 @@ def census_million(data: Data) -> str:
 def census_command(data: Data) -> str:
     """Tabulate the stages of the whole command."""
     stages = list(dict.fromkeys(stage for run in data["commands"] for stage in run["timings"]))
-    table = [["method", *stages, "all but cluster", "whole command, with its start", "peak MiB"]]
+    table = [["method", *stages, "all except cluster", "whole command, including start-up", "peak MiB"]]
     for run in data["commands"]:
         rest = sum(seconds for stage, seconds in run["timings"].items() if stage != "cluster")
         shown = [_seconds(run["timings"].get(stage)) for stage in stages]
@@ -229,7 +229,7 @@ def census_ten_million(data: Data) -> str:
         )
     growth = more["seconds"] / less["seconds"]
     times = more["rows"] / less["rows"]
-    peak = f"Making and encoding the larger table took {more['encode_peak_mib']:,.0f} MiB at most."
+    peak = f"Generating and encoding the larger table took at most {more['encode_peak_mib']:,.0f} MiB."
     return markdown(table) + f"\n{times:.0f} times the rows take {growth:.1f} times as long. {peak}\n"
 
 
@@ -237,9 +237,9 @@ def scaling(data: Data) -> str:
     """Tabulate growth with rows, k and columns."""
     blocks = []
     for key, x, title, text in (
-        ("by_rows", "rows", "rows", "Seconds and Total IL per row against the number of rows, by method."),
-        ("by_k", "k", "k", "Seconds and Total IL against k, by method."),
-        ("by_columns", "quasi", "quasi columns", "Seconds and Total IL against the number of quasi columns."),
+        ("by_rows", "rows", "rows", "Seconds and Total IL per row by number of rows and method."),
+        ("by_k", "k", "k", "Seconds and Total IL by k and method."),
+        ("by_columns", "quasi", "quasi columns", "Seconds and Total IL by quasi columns and method."),
     ):
         figures = Figures(data[key])
         names = figures.names()
@@ -279,13 +279,11 @@ def goals(data: Data) -> str:
 def anytime(data: Data) -> str:
     """Tabulate loss against seconds."""
     figures = Figures(data["results"])
-    table = [["", "seconds", "Total IL", f"over {NORMAL}"]]
+    table = [["", "seconds", "Total IL", f"relative to {NORMAL}"]]
     for name in figures.names():
         seconds, il = figures.median("seconds", name), figures.median("il", name)
         table.append([name, _seconds(seconds), _il(il), _ratio(il, figures.median("il", NORMAL))])
-    text = (
-        "Total IL on Adult at k = 10 against seconds: local search with a time limit, and others as points."
-    )
+    text = "Total IL on Adult at k = 10 against seconds: local search with time limits, the others as points."
     return "\n".join([image(text, "anytime.svg"), markdown(table)])
 
 
