@@ -55,6 +55,7 @@ def test_a_tuple_with_a_fraction_is_refused():
         held(Pair(np.arange(3), 1.5))
 
 
+QUICKLY = {"NUMBA_OPT": "0"}  # what is compiled is the same, in less time, and the code is slower
 LABELS = """
 import sys
 import polars as pl
@@ -87,7 +88,7 @@ def test_a_numba_that_was_not_tested_compiles_parts_as_usual_and_gives_the_same_
     as_parts = subprocess.run([*run, "parts"], capture_output=True, text=True, check=True).stdout.splitlines()
     plain = subprocess.run(
         [*run, "plain"], capture_output=True, text=True, check=True,
-        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), **QUICKLY},
     ).stdout.splitlines()  # fmt: skip
     assert (as_parts[0], plain[0]) == ("PartCompiler", "Compiler")
     assert plain[1] == as_parts[1]
@@ -206,7 +207,7 @@ MOST_WITHOUT_GOALS, MOST_OF_THE_BOUND = 125, 45
 
 
 def test_a_demo_compiles_few_functions_and_none_for_goals(tmp_path):
-    clustering, bound, *names = run_python(COUNT, XDG_CACHE_HOME=str(tmp_path)).split()
+    clustering, bound, *names = run_python(COUNT, XDG_CACHE_HOME=str(tmp_path), **QUICKLY).split()
     assert int(clustering) <= MOST_WITHOUT_GOALS
     assert int(bound) <= MOST_OF_THE_BOUND
     assert "search" in names

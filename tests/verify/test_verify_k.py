@@ -173,7 +173,10 @@ def test_one_thing_wrong_is_enough(met: bool, problems: tuple[Problem, ...]) -> 
 
 # Few letters, so that rows coincide; the rest is what breaks readers of CSV. A bare carriage
 # return is left out: the csv module of Python 3.11 writes it unquoted, and no reader can know.
-CELL = st.text(alphabet='ab,;"\n\t \\*[]{}é\u2028😀', max_size=3)
+# So is an interval without ends, which shoal would have masked.
+CELL = st.text(alphabet='ab,;"\n\t \\*[]{}é\u2028😀', max_size=3).filter(
+    lambda text: not (text.startswith("[") and text.endswith("]"))
+)
 TABLE = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=12))
 
 
