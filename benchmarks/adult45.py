@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.anonymize import published_as
 from shoal.cluster import METHODS
 from shoal.measure.distortion import distortion_ratio
 from shoal.measure.published import published_costs
@@ -22,6 +21,7 @@ from shoal.recipe import Recipe
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.readings import Whd
+from shoal.workflow.publishing import published_as
 
 COLUMNS = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",

@@ -13,13 +13,13 @@ import time
 
 import numpy as np
 
-from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS, ClusterResult
 from shoal.datasets import census, census_recipe
 from shoal.measure.readings import order_costs
 from shoal.recode.ring import Ring
 from shoal.table.columns import Encoded, RangeColumn, class_extremes
 from shoal.table.encode import encode
+from shoal.workflow.publishing import published_as, published_loss
 
 METHODS_COMPARED = {
     "cb": ("cb", {}),
@@ -60,7 +60,7 @@ def main() -> None:
                     begin = time.perf_counter()
                     found = clusterer.fit(encoded)
                     seconds = time.perf_counter() - begin
-                    height = published_loss(encoded, found, published_as(encoded, found, recipe), recipe).gcp
+                    height = published_loss(encoded, published_as(encoded, found, recipe), recipe).gcp
                     results.append(
                         {
                             "table": table, "quasi": quasi, "k": k, "method": label, "height": height,

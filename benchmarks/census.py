@@ -7,10 +7,10 @@ import resource
 import sys
 import time
 
-from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS
 from shoal.datasets import census, census_recipe
 from shoal.table.encode import encode
+from shoal.workflow.publishing import published_as, published_loss
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         begin = time.perf_counter()
         found = clusterer.fit(encoded)
         seconds = time.perf_counter() - begin
-        gcp = published_loss(encoded, found, published_as(encoded, found, recipe), recipe).gcp
+        gcp = published_loss(encoded, published_as(encoded, found, recipe), recipe).gcp
         results.append({"rows": rows, "seconds": seconds, "gcp": gcp})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"method": name, "k": k, "quasi": quasi, "peak_mib": peak, "results": results}))

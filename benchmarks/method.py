@@ -7,11 +7,11 @@ import resource
 import sys
 import time
 
-from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.read import read
+from shoal.workflow.publishing import published_as, published_loss
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
         begin = time.perf_counter()
         found = clusterer.fit(encoded)
         seconds.append(time.perf_counter() - begin)
-    il = published_loss(encoded, found, published_as(encoded, found, recipe), recipe).il
+    il = published_loss(encoded, published_as(encoded, found, recipe), recipe).il
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"first_seconds": seconds[0], "seconds": min(seconds[1:]), "il": il, "peak_mib": peak}))
 

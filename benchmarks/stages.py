@@ -15,13 +15,13 @@ from unittest import mock
 
 import numpy as np
 
-from shoal.anonymize import prepare
 from shoal.cluster import ClusterResult
 from shoal.datasets import write_hospital
 from shoal.engine import local
 from shoal.errors import PrivacyWarning
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded
+from shoal.workflow.prepare import prepare
 
 SAMPLE = 20_000
 

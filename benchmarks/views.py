@@ -20,7 +20,6 @@ from adult45 import COLUMNS
 from rich.console import Console
 from rich.progress import track
 
-from shoal.anonymize import published_as, published_loss
 from shoal.cluster import METHODS, ClusterResult
 from shoal.measure.composition import Composition, check
 from shoal.measure.together import Goal
@@ -29,6 +28,7 @@ from shoal.recipe import Recipe
 from shoal.recode.views import narrowed, view_recipes
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
+from shoal.workflow.publishing import published_as, published_loss
 
 QUASI = ["age", "race", "marital-status", "sex", "fnlwgt"]
 NUMERIC = ("age", "fnlwgt")
@@ -82,7 +82,7 @@ def fit(part: Part, method: str, k: int, seed: int) -> tuple[ClusterResult, floa
 def il_of(part: Part, found: ClusterResult) -> float:
     """Return the Total IL of what would be published."""
     published = published_as(part.encoded, found, part.recipe)
-    il = published_loss(part.encoded, found, published, part.recipe).il
+    il = published_loss(part.encoded, published, part.recipe).il
     assert il is not None
     return il
 

@@ -17,7 +17,7 @@ import typer.main
 from shoal.cli.main import app
 from shoal.dangers import DANGERS
 from shoal.errors import CODES
-from shoal.verify import PROBLEMS
+from shoal.verifier import PROBLEMS
 
 HERE = Path(__file__).parent
 

@@ -18,9 +18,9 @@ import tomli_w
 from pyarrow import feather
 from typer.testing import CliRunner
 
-from shoal.anonymize import prepare
 from shoal.cli.main import app
 from shoal.recipe import Recipe
+from shoal.workflow.prepare import prepare
 
 MARK = "ZXMARKERXZ"
 NUMBER_MARK = "98765432123"

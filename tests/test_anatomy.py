@@ -17,8 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.anatomized import Anatomized
-from shoal.anonymize import prepare
 from shoal.cluster import METHODS
 from shoal.errors import (
     IdentityUnprotectedWarning,
@@ -28,13 +26,15 @@ from shoal.errors import (
     PromiseError,
     RecipeError,
 )
-from shoal.recipe import Recipe
-from shoal.verify import Verdict
+from shoal.recipe import Recipe, Shape
+from shoal.verifier import Verdict
+from shoal.workflow.prepare import prepare
 from tests.bad_input_cases import MARK, MARKS, TABLE, flags, run, snapshot
 from tests.strategies import tables
 from tests.test_cli import KEYS, LOSSES
 
-anatomized = importlib.import_module("shoal.anatomized")
+release_module = importlib.import_module("shoal.release.release")
+writing = importlib.import_module("shoal.release.writing")
 ANATOMY = ("--method", "anatomy")
 
 
@@ -211,7 +211,7 @@ def test_tables_are_of_the_kind_that_was_given():
     given_kinds = {pd.DataFrame: people().to_pandas(), pa.Table: people().to_arrow(), pl.DataFrame: people()}
     for kind, table in given_kinds.items():
         release = shoal.anonymize(table, recipe_of())
-        assert isinstance(release, Anatomized)
+        assert release.shape is Shape.TWO_TABLES
         assert [type(part) for part in release.tables] == [kind, kind]
 
 
@@ -318,13 +318,14 @@ def test_the_command_has_all_keys_and_says_what_is_not_promised(tmp_path):
     numbers = json.loads(told.stdout)
     assert set(numbers) >= KEYS
     assert set(numbers["loss"]) == LOSSES
-    assert (numbers["k"], numbers["report"], numbers["seed"]) == (None, None, None)
+    assert (numbers["k"], numbers["seed"]) == (None, None)
+    assert numbers["report"] == str(out / "out.csv.report.html")
     assert numbers["goals"] == [
         {"type": "l-diversity", "column": "ill", "asked": 2, "achieved": 2, "holds": True}
     ]
     assert numbers["files"] == [str(out / "out.quasi.csv"), str(out / "out.sensitive.csv")]
     assert {path.name for path in out.iterdir()} == {
-        "out.quasi.csv", "out.sensitive.csv", "out.csv.manifest.json",
+        "out.quasi.csv", "out.sensitive.csv", "out.csv.manifest.json", "out.csv.report.html",
     }  # fmt: skip
     assert "k = 2 is not promised" in told.stderr
     summary = run("anonymize", *arguments).stdout
@@ -375,7 +376,7 @@ def test_all_files_are_replaced_or_none(fault, status, at, second, tmp_path, mon
     if second:
         earlier(tmp_path)
     before = snapshot(tmp_path)
-    true_move, moves = anatomized.move_into_place, []
+    true_move, moves = writing.move_into_place, []
 
     def move(source, path):
         moves.append(path)
@@ -383,7 +384,7 @@ def test_all_files_are_replaced_or_none(fault, status, at, second, tmp_path, mon
             raise fault
         true_move(source, path)
 
-    monkeypatch.setattr(anatomized, "move_into_place", move)
+    monkeypatch.setattr(writing, "move_into_place", move)
     assert run("anonymize", *arguments).exit_code == status
     assert snapshot(tmp_path) == before
 
@@ -397,7 +398,7 @@ def test_an_interrupted_run_leaves_nothing(stage, tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(anatomized, stage, interrupt)
+    monkeypatch.setattr(release_module if stage == "verify_part_files" else writing, stage, interrupt)
     result = run("anonymize", *arguments)
     assert result.exit_code == 130
     assert snapshot(tmp_path) == before
@@ -415,11 +416,11 @@ def test_an_interrupted_run_leaves_nothing(stage, tmp_path, monkeypatch):
 def test_a_release_that_does_not_verify_is_deleted(verdict, tmp_path, monkeypatch):
     arguments = flags(TABLE, *ANATOMY, "--force")(tmp_path)
     before = snapshot(tmp_path)
-    monkeypatch.setattr(anatomized, "verify_part_files", lambda *_, **__: verdict)
+    monkeypatch.setattr(release_module, "verify_part_files", lambda *_, **__: verdict)
     result = run("anonymize", *arguments)
     assert (result.exit_code, result.stderr.count("[promise.broken]")) == (1, 1)
     assert snapshot(tmp_path) == before
-    monkeypatch.setattr(anatomized, "verify_part_tables", lambda *_, **__: verdict)
+    monkeypatch.setattr(release_module, "verify_part_tables", lambda *_, **__: verdict)
     with pytest.raises(PromiseError):
         shoal.anonymize(people(), recipe_of())
 

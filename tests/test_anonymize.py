@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.anonymize import prepare
 from shoal.cluster import kmember
 from shoal.errors import InfeasibleError, SensitiveUnprotectedWarning
 from shoal.recipe import Recipe
-from shoal.verify import verify_table
+from shoal.verifier import verify_table
+from shoal.workflow.prepare import prepare
 
 PEOPLE = pl.DataFrame(
     {
@@ -192,7 +192,7 @@ def test_a_release_is_verified_by_another_engine_before_it_is_returned(monkeypat
         asked.append(table.num_rows)
         return verify_table(table, recipe, **more)
 
-    monkeypatch.setattr(import_module("shoal.anonymize"), "verify_table", spy)
+    monkeypatch.setattr(import_module("shoal.release.release"), "verify_table", spy)
     shoal.anonymize(PEOPLE, **ROLES, k=3)
     assert asked == [6]
 

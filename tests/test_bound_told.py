@@ -170,11 +170,11 @@ def test_views_have_one_each_and_one_together(views_by):
         frame, quasi=["age", "sex"], sensitive=["ill"], k=2, views="equal", views_by=views_by
     )
     told = release.to_dict()
-    for view in release.views:
-        assert 0 <= view.bound.total <= view.loss.il
-    assert release.bound.total == sum(view.bound.total for view in release.views)
+    for view in release.parts:
+        assert 0 <= view.numbers.bound.total <= view.numbers.loss.il
+    assert release.bound.total == sum(view.numbers.bound.total for view in release.parts)
     assert told["bound"] == release.bound.rounded
-    assert [view["bound"] for view in told["views"]] == [view.bound.rounded for view in release.views]
+    assert [view["bound"] for view in told["views"]] == [view.numbers.bound.rounded for view in release.parts]
     bare = shoal.anonymize(frame, quasi=["age", "sex"], sensitive=["ill"], k=2, views="equal", bound=False)
     assert bare.bound is bare.to_dict()["bound"] is None
 

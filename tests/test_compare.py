@@ -11,18 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
-from shoal import options, stages
+from shoal import stages
 from shoal.cli.main import app
 from shoal.cluster import ClusterResult
-from shoal.compare import COMPARED
 from shoal.datasets import write_hospital
 from shoal.engine import local
 from shoal.errors import InfeasibleError
 from shoal.measure.bound import Bound
+from shoal.recipe import options
 from shoal.report import comparison as chart_module
+from shoal.workflow.compare import COMPARED
 from tests.bad_input_cases import snapshot
 
-module = importlib.import_module("shoal.compare")
+module = importlib.import_module("shoal.workflow.compare")
 KEYS = {
     "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
     "bound_is_estimate", "bound_how", "label", "best", "error",

@@ -13,7 +13,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.anonymize import prepare
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError
 from shoal.measure import together
 from shoal.measure.composition import Composition, Goal, Rows, check
@@ -23,6 +22,7 @@ from shoal.recipe import Recipe
 from shoal.recode.publish import publish
 from shoal.table.encode import encode
 from shoal.table.write import manifest_path, sha256
+from shoal.workflow.prepare import prepare
 from tests.reference import composition as twin
 from tests.reference.nonhomogeneous import ANY
 from tests.strategies import leaves, nested, parents
@@ -327,9 +327,9 @@ def patients(n_rows=100, seed=1, ills=ILLS):
 
 
 def our_view(data, recipe, method="mondrian"):
-    from shoal.anonymize import published_as
     from shoal.cluster import METHODS
     from shoal.engine import local
+    from shoal.workflow.publishing import published_as
 
     encoded = encode(data, recipe)
     made = published_as(encoded, local.run(encoded, recipe, METHODS[method], lambda _: None), recipe)

@@ -22,18 +22,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.anonymize import prepare
 from shoal.cluster import METHODS
 from shoal.engine import local
 from shoal.errors import InfeasibleError, RecipeError
-from shoal.options import METHODS as SCHEMAS
 from shoal.recipe import Recipe
+from shoal.recipe.options import METHODS as SCHEMAS
 from shoal.table.encode import encode
 from shoal.table.write import write_table
+from shoal.workflow.prepare import prepare
 from tests.strategies import tables
 
 # A method that makes no classes is left out here, and only here.
-NAMES = [name for name, info in METHODS.items() if info.has_classes]
+NAMES = [name for name, info in METHODS.items() if info.shape.has_classes]
 every_method = pytest.mark.parametrize("method", NAMES)
 
 AT_MOST_2K_MINUS_1 = {"k-member", "cb"}  # theorem 2 of [byun2007], the end of figure 4 of [he2012]

@@ -15,7 +15,7 @@ from shoal.errors import PrivacyWarning, ShoalError
 
 def anonymized(table, **how):
     """Anonymize; return the release and the texts of all privacy warnings."""
-    given = {"k": 2, "method": "mondrian", "bound": False, **how}
+    given = {"bound": False, **({} if "recipe" in how else {"k": 2, "method": "mondrian"}), **how}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         release = shoal.anonymize(pl.DataFrame(table), **given)

@@ -13,8 +13,8 @@ import pytest
 from shoal import cluster
 from shoal import recipe as recipes
 from shoal.errors import CODES
-from shoal.options import METHODS
-from shoal.verify import PROBLEMS
+from shoal.recipe.options import METHODS
+from shoal.verifier import PROBLEMS
 
 ROOT = Path(__file__).parents[1]
 RECIPE_PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")

@@ -21,13 +21,13 @@ import shoal
 from shoal.cluster import ClusterResult, Systematic
 from shoal.errors import PromiseError, SensitiveUnprotectedWarning, ShoalError
 from shoal.recipe import Recipe
-from shoal.verify import verify_table
+from shoal.verifier import verify_table
 from tests.bad_input_cases import MARK, MARKS, NUMBER_MARK, snapshot
 from tests.profiles import few
 from tests.reference import kmember as reference
 from tests.strategies import tables
 
-module = import_module("shoal.extend")
+module = import_module("shoal.workflow.extend")
 
 
 def recipe_of(columns, k=2, **sections):
@@ -264,10 +264,16 @@ def test_fewer_than_k_rows_are_all_held_back():
     assert (more.added, more.joined, more.held_back.height) == (2, 2, 0)
 
 
+def with_rows(release, frame):
+    """The release with other rows in its table."""
+    (part,) = release.parts
+    return replace(release, parts=(replace(part, frame=frame),))
+
+
 def with_classes(*texts):
     """A release with two rows of each of these published ages."""
     frame = pl.DataFrame({"age": [text for text in texts for _ in range(2)]})
-    return replace(shoal.anonymize(ages(1, 2), AGES), frame=frame)
+    return with_rows(shoal.anonymize(ages(1, 2), AGES), frame)
 
 
 def test_a_new_class_that_is_published_like_an_earlier_one_is_one_with_it():
@@ -290,7 +296,7 @@ def test_a_weight_makes_a_class_wider():
     for heavy in "ab":
         columns = {n: {"role": "quasi", "weight": 2.0 if n == heavy else 1.0} for n in "ab"}
         recipe = recipe_of(columns)
-        earlier = replace(shoal.anonymize(new, recipe), frame=frame)
+        earlier = with_rows(shoal.anonymize(new, recipe), frame)
         counts = Counter(boxes_of(shoal.extend(earlier, new, recipe).table, recipe))
         joined[heavy] = counts.most_common(1)[0][0]
     assert joined == {"a": ("[0, 2]", "[0, 4]"), "b": ("[0, 4]", "[0, 2]")}
@@ -303,7 +309,7 @@ def test_the_yardstick_goes_as_far_as_anything_known(farthest, joined):
     recipe = recipe_of({"a": "quasi", "b": {"role": "quasi", "hierarchy": tree}})
     frame = pl.DataFrame({"a": ["[0, 4]"] * 2 + ["0"] * 2, "b": ["x"] * 2 + ["X"] * 2})
     new = pl.DataFrame({"a": [0, 0, farthest], "b": ["x", "x", "z"]})
-    extension = shoal.extend(replace(shoal.anonymize(new, recipe), frame=frame), new, recipe)
+    extension = shoal.extend(with_rows(shoal.anonymize(new, recipe), frame), new, recipe)
     assert Counter(boxes_of(extension.table, recipe))[joined] == 4
     assert extension.held_back.height == 1
 
@@ -608,7 +614,8 @@ def test_the_extension_is_verified_by_another_engine_before_it_is_returned(monke
         asked.append(table.num_rows)
         return verify_table(table, recipe, **more)
 
-    monkeypatch.setattr(module, "verify_table", spy)
+    for home in (module, import_module("shoal.release.release")):
+        monkeypatch.setattr(home, "verify_table", spy)
     shoal.extend(release, ages(31, 33), AGES)
     assert asked == [2, 4]
 

@@ -43,23 +43,23 @@ import shoal
 path = pathlib.Path(tempfile.mkdtemp()) / "x.csv"
 path.write_text("a\\n1\\n1\\n")
 assert shoal.verify(path, shoal.Recipe.from_roles(quasi=["a"], k=2)).holds
-makers = ["anonymize", "release", "table", "recode", "cluster", "measure", "engine", "kernels", "hierarchy"]
+makers = ["workflow", "release", "table", "recode", "cluster", "measure", "engine", "kernels", "hierarchy"]
 print([m for m in makers if f"shoal.{m}" in sys.modules], "polars" in sys.modules)
 """
     assert run_python(code).strip() == "[] False"
 
 
-def test_functions_are_not_hidden_by_modules_of_their_name():
+def test_the_package_lists_its_public_names_and_no_module_hides_a_function():
     code = """
 import shoal
-from shoal.anonymize import prepare
-from shoal.compare import Trial
-from shoal.verify import Verdict
-import shoal.cli.main
-functions = (shoal.anonymize, shoal.compare, shoal.verify)
-print([callable(function) for function in functions], shoal.cluster.KMember.__name__)
+import shoal.cli.main, shoal.workflow.prepare, shoal.workflow.compare, shoal.verifier
+functions = (shoal.anonymize, shoal.compare, shoal.extend, shoal.verify, shoal.encode)
+print([callable(function) for function in functions], shoal.cluster.LocalSearch.__name__, *dir(shoal))
 """
-    assert run_python(code).strip() == "[True, True, True] KMember"
+    public = (
+        "Extension PrivacyWarning Recipe Release ShoalError Verdict anonymize cluster compare encode extend"
+    )
+    assert run_python(code).strip() == f"[True, True, True, True, True] LocalSearch {public} verify"
 
 
 def test_a_home_that_cannot_be_written_to_is_no_obstacle():

@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.verify import Verdict
-from shoal.verify.verdict import Problem
+from shoal.verifier import Verdict
+from shoal.verifier.verdict import Problem
 from tests.bad_input_cases import EARLIER, TABLE, flags, run, snapshot
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-release_module = importlib.import_module("shoal.release")
+release_module = importlib.import_module("shoal.release.release")
+writing = importlib.import_module("shoal.release.writing")
 PATIENCE = 180.0
 
 # Each script changes one stage so that it says when it has begun, then runs the command as a user does.
@@ -37,7 +38,8 @@ def say_and_wait():
     said.touch()
     time.sleep(600)
 
-release = importlib.import_module("shoal.release")
+release = importlib.import_module("shoal.release.release")
+writing = importlib.import_module("shoal.release.writing")
 """
 CLUSTERING = (
     BEGIN
@@ -56,15 +58,15 @@ main()
 WRITING = (
     BEGIN
     + """
-true_write = release.write_table
-release.write_table = lambda *given, **how: (true_write(*given, **how), say_and_wait())
+true_write = writing.write_table
+writing.write_table = lambda *given, **how: (true_write(*given, **how), say_and_wait())
 main()
 """
 )
 HALF_WRITTEN = (
     BEGIN
     + """
-true_write = release.write_table
+true_write = writing.write_table
 
 def write_half(table, path, **how):
     true_write(table, path, **how)
@@ -72,7 +74,7 @@ def write_half(table, path, **how):
     path.write_bytes(content[: len(content) // 2])
     say_and_wait()
 
-release.write_table = write_half
+writing.write_table = write_half
 main()
 """
 )
@@ -86,7 +88,7 @@ main()
 MANIFEST = (
     BEGIN
     + """
-release.write_text = lambda text, path: (path.write_text(text[:20]), say_and_wait())
+writing.write_text = lambda text, path: (path.write_text(text[:20]), say_and_wait())
 main()
 """
 )
@@ -226,7 +228,7 @@ def test_release_and_manifest_are_replaced_both_or_not_at_all(
     if earlier:
         with_earlier(tmp_path)
     before = snapshot(tmp_path)
-    true_move = release_module.move_into_place
+    true_move = writing.move_into_place
     moves: list[Path] = []
 
     def move(source: Path, path: Path) -> None:
@@ -235,6 +237,6 @@ def test_release_and_manifest_are_replaced_both_or_not_at_all(
             raise fault
         true_move(source, path)
 
-    monkeypatch.setattr(release_module, "move_into_place", move)
+    monkeypatch.setattr(writing, "move_into_place", move)
     assert run("anonymize", *arguments).exit_code == status
     assert snapshot(tmp_path) == before

@@ -9,58 +9,36 @@ SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Each layer may import itself and the layers named. Lower never imports upper.
-BASE = {"errors", "options", "goals", "recipe", "hierarchy", "kernels", "stages"}
+BASE = {"errors", "recipe", "hierarchy", "kernels", "stages"}
 WORK = {"cluster", "privacy", "recode", "measure", "datasets"}
 MAY_IMPORT = {
     "errors": set(),
     "stages": set(),
-    "options": {"errors"},
-    "goals": set(),
-    "recipe": {"errors", "options", "goals"},
+    "recipe": {"errors"},
     "hierarchy": {"errors"},
     "cache": set(),
     "kernels": {"cache", "errors"},
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
+    "compose": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table"} | WORK,
+    "verifier": {"errors", "recipe"},
     "report": BASE | {"table", "engine"} | WORK,
-    "release": BASE | {"table", "dangers", "engine", "report", "verify"} | WORK,
-    "anatomized": BASE | {"table", "dangers", "verify", "release"} | WORK,
-    "anatomize": BASE | {"table", "dangers", "engine", "anatomized"} | WORK,
-    "viewed": BASE | {"table", "dangers", "verify", "release"} | WORK,
-    "views": BASE | {"table", "dangers", "engine", "release", "viewed"} | WORK,
-    "compose": BASE | {"table"} | WORK,
-    "anonymize": BASE
-    | {
-        "table",
-        "dangers",
-        "engine",
-        "report",
-        "verify",
-        "release",
-        "anatomize",
-        "anatomized",
-        "views",
-        "viewed",
-        "compose",
-    }
-    | WORK,
-    "compare": BASE | {"table", "engine", "report", "anonymize"} | WORK,
-    "extend": BASE | {"table", "dangers", "verify", "release", "anonymize"} | WORK,
-    "warm": BASE | {"table", "anonymize"} | WORK,
-    "verify": {"errors", "recipe", "goals"},
-    "cli": BASE | {"table", "engine", "report", "verify", "release", "anonymize", "compare", "warm"} | WORK,
-    "__init__": {"errors", "recipe", "release", "verify", "anonymize", "compare", "extend", "cluster"},
+    "release": BASE | {"table", "dangers", "report", "verifier"} | WORK,
+    "workflow": BASE | {"table", "compose", "dangers", "engine", "report", "verifier", "release"} | WORK,
+    "warm": BASE | {"table", "workflow"} | WORK,
+    "cli": BASE | {"table", "report", "verifier", "release", "workflow", "warm"} | WORK,
+    "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
-    "duckdb": {"verify"},
+    "duckdb": {"verifier"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "pydantic": {"options", "goals", "recipe"},
+    "pydantic": {"recipe"},
     "tomli_w": {"recipe"},
     "narwhals": {"table"},
     "pyspark": {"engine"},

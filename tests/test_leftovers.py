@@ -13,7 +13,7 @@ import pytest
 
 from shoal.recipe import Recipe
 from shoal.table.write import temporary
-from shoal.verify import verify
+from shoal.verifier import verify
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are not asked after elsewhere")
 
@@ -30,7 +30,7 @@ with temporary(Path(sys.argv[1], "out.csv")) as file:
 """
 FOLDER = """
 import time
-from shoal.verify.session import session
+from shoal.verifier.session import session
 
 with session() as opened:
     (opened.folder / "original.csv").write_text("raw cells")

@@ -15,8 +15,8 @@ from shoal.cluster import KMember, Mondrian
 from shoal.cluster.local_search import LocalSearch, rounds
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.registry import choose, chosen_options
-from shoal.options import LocalSearchOptions
 from shoal.recipe import Recipe
+from shoal.recipe.options import LocalSearchOptions
 from shoal.table.encode import encode
 from tests.kernels.test_space import Rows, good_classes, labels_of, mixed_tables, rows_with_goals
 from tests.profiles import few

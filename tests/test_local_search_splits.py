@@ -13,7 +13,7 @@ from shoal.cluster.local_search import LocalSearch, splits
 from shoal.cluster.local_search.partition import Partition
 from shoal.kernels.goals import empty_tally
 from shoal.kernels.partition import partition_loss
-from shoal.options import LocalSearchOptions
+from shoal.recipe.options import LocalSearchOptions
 from tests.kernels.test_space import SMALL, Rows, good_classes, mixed_tables, rows_with_goals
 from tests.reference import splits as twin
 from tests.reference.kmember import NumericColumn, TreeColumn

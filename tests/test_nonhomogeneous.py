@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.anonymize import prepare
 from shoal.cluster import NH, Mondrian
 from shoal.errors import GroupShiftWarning, RecipeError
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish_ring
 from shoal.table.encode import encode
+from shoal.workflow.prepare import prepare
 from tests.reference.kmember import TreeColumn
 from tests.reference.nonhomogeneous import ANY, guarantee
 from tests.strategies import tables

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cluster.cb import CB
 from shoal.errors import InfeasibleError
-from shoal.options import CBOptions
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
+from shoal.recipe.options import CBOptions
 from shoal.table.encode import encode
 from tests.reference.goals import is_frequent
 from tests.strategies import tables

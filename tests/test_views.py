@@ -19,17 +19,16 @@ import shoal
 from shoal.cli.views import given_views
 from shoal.errors import DataError, OutputError, PromiseError, RecipeError
 from shoal.measure.published import published_costs
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, Shape
 from shoal.recode.views import view_recipes
-from shoal.release import Release
 from shoal.table.encode import encode
-from shoal.verify import Goal, Problem, Verdict, promised_views, verify_table, worst_goals
-from shoal.viewed import ViewsRelease
+from shoal.verifier import Goal, Problem, Verdict, promised_views, verify_table, worst_goals
 from tests.bad_input_cases import MARK, MARKS, TABLE, flags, run, snapshot
 from tests.strategies import tables
 from tests.test_cli import KEYS, LOSSES
 
-viewed = importlib.import_module("shoal.viewed")
+release_module = importlib.import_module("shoal.release.release")
+writing = importlib.import_module("shoal.release.writing")
 # What views give away together has tests of its own; these are about the views.
 anonymize = partial(shoal.anonymize, accept_composition=True)
 ACCEPT = "--accept-composition"
@@ -99,9 +98,9 @@ def test_column_sets_of_example_4(views, columns, by):
     release = anonymize(
         table, quasi=["A", "G", "Z"], sensitive=["D"], k=3, method="mondrian", views=views, views_by=by
     )
-    assert isinstance(release, ViewsRelease)
+    assert release.shape is Shape.VIEWS
     assert [frame.columns for frame in release.tables] == [[*names, "D"] for names in columns]
-    assert all(view.k >= 3 for view in release.views)
+    assert all(view.numbers.k >= 3 for view in release.parts)
     assert all(Counter(frame["D"]) == Counter(table["D"]) for frame in release.tables)
 
 
@@ -147,14 +146,13 @@ def test_options_that_name_columns_are_those_of_the_view():
 def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
     recipe = recipe_of(views, method=method)
     release = anonymize(people(), recipe)
-    for view, asked in zip(release.views, view_recipes(recipe), strict=True):
-        assert isinstance(view, Release)
+    for view, asked in zip(release.parts, view_recipes(recipe), strict=True):
         alone = anonymize(people(), asked)
         assert view.frame.equals(alone.frame)
-        assert (view.loss, view.loss_tight, view.classes, view.k) == (
+        assert (view.numbers.loss, view.numbers.loss_tight, view.numbers.classes, view.numbers.k) == (
             alone.loss, alone.loss_tight, alone.classes, alone.k,
         )  # fmt: skip
-        assert min(classes_of(view).values()) == view.k >= 4
+        assert min(classes_of(view).values()) == view.numbers.k >= 4
 
 
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]), st.booleans())
@@ -163,14 +161,14 @@ def test_every_view_is_k_anonymous_and_keeps_all_rows(case, views, by_projection
     sections["output"] = {"views": views, "views_by": "projection" if by_projection else "clustering"}
     release = anonymize(case.table, Recipe.from_dict(sections))
     assert release.released == release.rows == case.table.height
-    for view in release.views:
+    for view in release.parts:
         assert min(classes_of(view).values()) >= case.recipe.privacy.k
         assert Counter(view.frame["label"]) == Counter(case.table["label"])
 
 
 def test_rows_are_in_the_order_of_what_is_published_and_have_no_number():
     """Nothing but the published cells decides where a row stands, so places join no views."""
-    for view in anonymize(people(), recipe_of(SETS, by="clustering")).views:
+    for view in anonymize(people(), recipe_of(SETS, by="clustering")).parts:
         names = [*quasi_of(view), *(name for name in ("ill", "note") if name in view.frame.columns)]
         assert view.frame.select(names).rows() == sorted(view.frame.select(names).rows())
         assert set(names) == set(view.frame.columns)
@@ -193,10 +191,10 @@ def test_rows_are_left_out_view_by_view():
     table = people().with_columns(age=pl.Series(ages, dtype=pl.Int64), zip=pl.Series(zips))
     privacy = {"missing": "suppress", "max_suppressed": 0.1}
     release = anonymize(table, recipe_of("equal", privacy=privacy))
-    assert [view.suppressed for view in release.views] == [6, 0, 2]
+    assert [view.numbers.suppressed for view in release.parts] == [6, 0, 2]
     assert (release.rows, release.released, release.suppressed) == (60, 54, 6)
     whole = anonymize(table, recipe_of("equal", "projection", privacy=privacy))
-    assert [view.suppressed for view in whole.views] == [6, 6, 6]
+    assert [view.numbers.suppressed for view in whole.parts] == [6, 6, 6]
 
 
 @pytest.mark.parametrize("by", ["clustering", "projection"])
@@ -211,8 +209,8 @@ def test_every_view_keeps_the_goals_and_counts_people(by, method, tmp_path):
     recipe = recipe_of(SETS, by, method, columns=columns, privacy={"goal": [goal]})
     release = anonymize(table, recipe)
     whose = dict(zip(table["note"], table["who"], strict=True))
-    for view in release.views:
-        assert [(found.type, found.counts, found.holds) for found in view.goals] == [
+    for view in release.parts:
+        assert [(found.type, found.counts, found.holds) for found in view.numbers.goals] == [
             ("k-anonymity", "people", True), ("l-diversity", "people", True),
         ]  # fmt: skip
         for rows in view.frame.partition_by(quasi_of(view)):
@@ -220,7 +218,7 @@ def test_every_view_keeps_the_goals_and_counts_people(by, method, tmp_path):
             if "note" in rows.columns:
                 assert len({whose[note] for note in rows["note"]}) >= 4
     assert [found.achieved for found in release.goals] == [
-        min(view.goals[at].achieved for view in release.views) for at in (0, 1)
+        min(view.numbers.goals[at].achieved for view in release.parts) for at in (0, 1)
     ]
     release.write(tmp_path / "x.csv")
     assert [goal["holds"] for goal in release.to_dict()["goals"]] == [True, True]
@@ -242,14 +240,14 @@ def test_all_faults_of_all_views_are_reported_at_once():
 def test_projections_show_the_columns_of_one_release(method, output):
     whole = anonymize(people(), recipe_of("whole", method=method, output=output))
     release = anonymize(people(), recipe_of("nested", "projection", method=method, output=output))
-    for view in release.views:
+    for view in release.parts:
         columns = view.frame.columns
         assert Counter(view.frame.rows()) == Counter(whole.frame.select(columns).rows())
         # Every class is a union of classes of the one clustering: those that look alike in the view.
         names = quasi_of(view)
         assert set(classes_of(view)) == set(whole.frame.select(names).rows())
-        assert view.classes == len(classes_of(view)) <= whole.classes
-    assert classes_of(release.views[-1]) == classes_of(whole)
+        assert view.numbers.classes == len(classes_of(view)) <= whole.classes
+    assert classes_of(release.parts[-1]) == classes_of(whole)
 
 
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]))
@@ -270,7 +268,7 @@ def test_losses_are_told_for_each_view_and_summed(by):
     release = anonymize(people(), recipe)
     for name in ("loss", "loss_tight"):
         summed = getattr(release, name)
-        assert summed.il == pytest.approx(sum(getattr(view, name).il for view in release.views))
+        assert summed.il == pytest.approx(sum(getattr(view.numbers, name).il for view in release.parts))
         # All that could be lost: 60 rows of 1, then 1 + 1, then 1 + 3.
         assert summed.gcp == pytest.approx(summed.il / (60 * 7))
         assert (summed.dm, summed.c_avg, summed.cm, summed.distortion_ratio) == (None,) * 4
@@ -319,7 +317,7 @@ def paper_recipe(views, by="projection"):
 def test_examples_1_to_3_of_the_paper(views, printed, tight):
     release = anonymize(PAPER, paper_recipe(views))
     found = []
-    for view in release.views:
+    for view in release.parts:
         ages = sorted(set(view.frame["age"])) if "age" in view.frame.columns else [None, None]
         assert ages in (["[20, 24]", "[32, 38]"], [None, None])
         texts = {name: ["*", "*"] if name != "age" else ages for name in view.recipe.quasi}
@@ -328,7 +326,7 @@ def test_examples_1_to_3_of_the_paper(views, printed, tight):
     assert found == pytest.approx(printed, abs=5e-4)
     # Example 1, the whole table: 13.667. Unequal views together lose more, equal ones exactly as much.
     assert sum(found) == pytest.approx({"unequal": 17.0, "equal": 13.667}[views], abs=5e-4)
-    assert [view.loss_tight.il for view in release.views] == pytest.approx(tight, abs=5e-4)
+    assert [view.numbers.loss_tight.il for view in release.parts] == pytest.approx(tight, abs=5e-4)
     assert release.loss_tight.il == pytest.approx(sum(tight), abs=2e-3)
     assert release.loss_tight == release.loss
 
@@ -336,7 +334,7 @@ def test_examples_1_to_3_of_the_paper(views, printed, tight):
 def test_equal_views_may_lose_less_when_each_is_clustered_by_itself():
     """What the paper's printed tables do not use: a view has fewer columns to agree in."""
     release = anonymize(PAPER, paper_recipe("equal", by="clustering"))
-    tight = [view.loss_tight.il for view in release.views]
+    tight = [view.numbers.loss_tight.il for view in release.parts]
     # By sex alone: {m, m, m}, {m, f, f} costs 3; zip: {0, 0, 0}, {0, 1, 2} costs 3.
     assert tight == pytest.approx([1.667, 3, 3], abs=5e-4)
 
@@ -352,17 +350,17 @@ def test_files_and_manifest(tmp_path):
     manifest = json.loads((tmp_path / "X.csv.manifest.json").read_text(encoding="utf-8"))
     assert list(manifest["release"]["files"]) == ["view 1", "view 2", "view 3"]
     assert manifest["release"]["rows"] == 60
-    assert manifest["release"]["classes"] == sum(view.classes for view in release.views)
+    assert manifest["release"]["classes"] == sum(view.numbers.classes for view in release.parts)
     assert manifest["recipe"]["output"] == {"views": "unequal"}
-    for view, told in zip(release.views, manifest["views"], strict=True):
+    for view, told in zip(release.parts, manifest["views"], strict=True):
         assert told["columns"] == view.frame.columns
-        assert (told["rows"], told["classes"], told["suppressed"]) == (60, view.classes, 0)
-        assert told["loss"]["il"] == float(f"{view.loss.il:.3g}")
-        assert told["goals"][0]["achieved"] == view.k
+        assert (told["rows"], told["classes"], told["suppressed"]) == (60, view.numbers.classes, 0)
+        assert told["loss"]["il"] == float(f"{view.numbers.loss.il:.3g}")
+        assert told["goals"][0]["achieved"] == view.numbers.k
     assert [told["sha256"] for told in manifest["views"]] == [*manifest["release"]["files"].values()]
     assert manifest["loss"]["il"] == float(f"{release.loss.il:.3g}")
-    assert manifest["goals"][0]["achieved"] == release.k == min(view.k for view in release.views)
-    for name, view in zip(views, release.views, strict=True):
+    assert manifest["goals"][0]["achieved"] == release.k == min(view.numbers.k for view in release.parts)
+    for name, view in zip(views, release.parts, strict=True):
         written = pl.read_csv(tmp_path / name, infer_schema=False)
         assert written.rows() == view.frame.rows()
 
@@ -380,7 +378,7 @@ def test_the_recipe_of_a_view_verifies_its_file_alone(tmp_path):
     """As the view's report tells its reader to."""
     release = anonymize(people(), recipe_of(SETS))
     release.write(tmp_path / "x.csv", report=True)
-    for number, view in enumerate(release.views, 1):
+    for number, view in enumerate(release.parts, 1):
         (tmp_path / "view.toml").write_text(view.recipe.to_toml(), encoding="utf-8")
         result = run("verify", tmp_path / f"x.{number}.csv", "--recipe", tmp_path / "view.toml")
         assert result.exit_code == 0, result.output
@@ -442,7 +440,7 @@ def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
     if second:
         anonymize(people(seed=1), recipe_of("unequal")).write(tmp_path / "x.csv", report=True)
     before = snapshot(tmp_path)
-    true_move, moves = viewed.move_into_place, []
+    true_move, moves = writing.move_into_place, []
 
     def move(source, path):
         moves.append(path)
@@ -450,7 +448,7 @@ def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         true_move(source, path)
 
-    monkeypatch.setattr(viewed, "move_into_place", move)
+    monkeypatch.setattr(writing, "move_into_place", move)
     with pytest.raises(KeyboardInterrupt):
         release.write(tmp_path / "x.csv", report=True, force=True)
     assert snapshot(tmp_path) == before
@@ -461,7 +459,7 @@ def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatc
     arguments = flags(TABLE, ACCEPT, "--views", "equal", "--force")(tmp_path)
     assert run("anonymize", *arguments, "--seed", 5).exit_code == 0
     before = snapshot(tmp_path)
-    true_verify, seen = viewed.verify, []
+    true_verify, seen = release_module.verify, []
 
     def judge(path, *given, **how):
         seen.append(path)
@@ -469,7 +467,7 @@ def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatc
         problem = Problem("verify.k", "One row too few.")
         return Verdict(False, 8, 4, 2, verdict.goals, (problem,)) if len(seen) == bad + 1 else verdict
 
-    monkeypatch.setattr(viewed, "verify", judge)
+    monkeypatch.setattr(release_module, "verify", judge)
     result = run("anonymize", *arguments)
     assert (result.exit_code, result.stderr.count("[promise.broken]")) == (1, 1)
     assert f"View {bad + 1}: " in result.stderr
@@ -481,7 +479,7 @@ def test_a_view_that_does_not_verify_in_memory_is_not_returned(monkeypatch):
         verdict = verify_table(*given, **how)
         return replace(verdict, classes=verdict.classes + 1)
 
-    monkeypatch.setattr(viewed, "verify_table", miscount)
+    monkeypatch.setattr(release_module, "verify_table", miscount)
     with pytest.raises(PromiseError, match="View 1: "):
         anonymize(people(), recipe_of())
 
@@ -570,7 +568,7 @@ def test_a_view_that_is_not_there_is_bad_usage(tmp_path):
 def test_tables_in_memory_are_verified_one_by_one():
     release = anonymize(people(), recipe_of())
     with pytest.raises(RecipeError, match="several tables"):
-        verify_table(release.views[0].frame.to_arrow(), release.recipe)
+        verify_table(release.parts[0].frame.to_arrow(), release.recipe)
 
 
 def goals(type_, *achieved, holds=True):
@@ -687,4 +685,4 @@ def test_no_cell_is_in_what_is_said(tmp_path):
     for text in (repr(release), release._repr_html_(), manifest, json.dumps(release.to_dict())):
         assert MARK not in text
     assert MARK in (tmp_path / "x.1.csv").read_text(encoding="utf-8")
-    assert repr(release).startswith("ViewsRelease(2 views of 12 rows")
+    assert repr(release).startswith("Release(2 views: 12 rows in ")

@@ -48,7 +48,7 @@ def test_a_run_calls_the_kernels_that_are_named_for_it(method, called):
     assert needed(method) - called <= NOT_IN_A_TINY_TABLE
 
 
-@pytest.mark.parametrize("method", [name for name, info in METHODS.items() if info.has_classes])
+@pytest.mark.parametrize("method", [name for name, info in METHODS.items() if info.shape.has_classes])
 def test_a_run_with_goals_calls_the_kernels_that_are_named_for_it(method, called):
     run_job(f"{method}:goals")
     # These are about goals: there is no form without.

@@ -12,8 +12,8 @@ import shoal
 from shoal.cli.main import app
 from shoal.cluster.local_search.schedule import Schedule
 from shoal.measure import scans
-from shoal.options import LocalSearchOptions
 from shoal.recipe import Recipe
+from shoal.recipe.options import LocalSearchOptions
 
 
 def wide(n_rows, n_columns):

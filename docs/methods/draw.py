@@ -21,7 +21,7 @@ import polars as pl
 
 import shoal
 from shoal.cluster import METHODS, ClusterResult, cmeans, oka, systematic
-from shoal.options import SystematicOptions
+from shoal.recipe.options import SystematicOptions
 
 HERE = Path(__file__).parent
 K = 3

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PrivacyWarning, ShoalError
 
 if TYPE_CHECKING:
     from shoal import cluster
-    from shoal.anonymize import anonymize, encode
-    from shoal.compare import compare
-    from shoal.extend import Extension, extend
     from shoal.recipe import Recipe
-    from shoal.release import Release
-    from shoal.verify import Verdict, verify
+    from shoal.release.release import Release
+    from shoal.verifier import Verdict, verify
+    from shoal.workflow.anonymize import anonymize, encode
+    from shoal.workflow.compare import compare
+    from shoal.workflow.extend import Extension, extend
 
     __version__: str
 
@@ -26,16 +24,16 @@ __all__ = [
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
-_LAZY = {
-    "anonymize": "shoal.anonymize",
-    "encode": "shoal.anonymize",
-    "compare": "shoal.compare",
-    "Extension": "shoal.extend",
-    "extend": "shoal.extend",
+_HOMES = {
+    "anonymize": "shoal.workflow.anonymize",
+    "encode": "shoal.workflow.anonymize",
+    "compare": "shoal.workflow.compare",
+    "Extension": "shoal.workflow.extend",
+    "extend": "shoal.workflow.extend",
     "Recipe": "shoal.recipe",
-    "Release": "shoal.release",
-    "Verdict": "shoal.verify",
-    "verify": "shoal.verify",
+    "Release": "shoal.release.release",
+    "Verdict": "shoal.verifier",
+    "verify": "shoal.verifier",
 }
 
 
@@ -46,18 +44,10 @@ def __getattr__(name: str) -> Any:
         return version("shoal")
     if name == "cluster":
         return import_module("shoal.cluster")
-    if name not in _LAZY:
+    if name not in _HOMES:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
-class _Package(ModuleType):
-    """Keeps `shoal.anonymize` and others functions although modules bear the same names."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Importing a submodule binds it in its package; for these that would hide the function.
-        if name not in _LAZY or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return __all__

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from shoal.goals import AlphaK, LDiversity
-from shoal.goals import Goal as Asked
 from shoal.measure.composition import Composition, check
 from shoal.measure.earlier import earlier_recipe, load_earlier
 from shoal.measure.together import Goal
 from shoal.measure.view import View, refuse_unavailable
 from shoal.privacy.goalset import holds_on
 from shoal.recipe import Column, Recipe
+from shoal.recipe.goals import AlphaK, LDiversity
+from shoal.recipe.goals import Goal as Asked
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode

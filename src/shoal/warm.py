@@ -40,7 +40,7 @@ def jobs_of(methods: Sequence[str], *, goals: bool = True) -> list[str]:
     """List what `run_job` has to do for all that these methods may need."""
     from shoal.cluster.registry import METHODS
 
-    with_goals = [f"{name}:goals" for name in methods if goals and METHODS[name].has_classes]
+    with_goals = [f"{name}:goals" for name in methods if goals and METHODS[name].shape.has_classes]
     return [*methods, *with_goals, BOUND, *([COMPOSITION] if goals else [])]
 
 
@@ -58,7 +58,7 @@ def jobs_left(
         return []
     keeps_goals = bool(recipe.privacy.goal) or recipe.subject is not None
     found = [choose(name, 0)[0].name for name in methods]
-    jobs = [f"{name}:goals" if keeps_goals and METHODS[name].has_classes else name for name in found]
+    jobs = [f"{name}:goals" if keeps_goals and METHODS[name].shape.has_classes else name for name in found]
     jobs += [*([BOUND] if bound else []), *([COMPOSITION] if several else [])]
     return _left(jobs)
 
@@ -171,7 +171,7 @@ def _mark(job: str) -> Path:
 
 def run_job(job: str) -> None:
     """Run a tiny table through a method (`name`, or `name:goals`), the bound, or the check beside another."""
-    from shoal.anonymize import prepare
+    from shoal.workflow.prepare import prepare
 
     if job == BOUND:
         _bound()
@@ -186,7 +186,7 @@ def run_job(job: str) -> None:
 
 def _composition() -> None:
     """Check a release beside an earlier one."""
-    from shoal.anonymize import prepare
+    from shoal.workflow.prepare import prepare
 
     with TemporaryDirectory() as folder:
         earlier = Path(folder) / "earlier.csv"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cluster.anatomy import Anatomy, check_eligible, draw, groups
 from shoal.errors import InfeasibleError, RecipeError
-from shoal.options import AnatomyOptions
 from shoal.recipe import Recipe
+from shoal.recipe.options import AnatomyOptions
 from shoal.table.encode import encode
 from tests.reference.anatomy import anatomy
 from tests.test_hand_worked import ANATOMY_MISSING, ANATOMY_NOT_ELIGIBLE, ANATOMY_TIES

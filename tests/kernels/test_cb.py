@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cluster import cb
 from shoal.errors import InfeasibleError, RecipeError
-from shoal.options import CBOptions
+from shoal.recipe.options import CBOptions
 from shoal.table.encode import encode
 from shoal.table.fixed import fixed_columns
 from tests.reference import cb as reference

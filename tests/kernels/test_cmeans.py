@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cluster import cmeans
-from shoal.options import CMeansOptions
+from shoal.recipe.options import CMeansOptions
 from shoal.table.encode import encode
 from shoal.table.fixed import fixed_columns
 from tests.reference import cmeans as reference

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 
 from shoal.cluster import cb, incognito, kaca, kmember, mondrian, oka, systematic
 from shoal.errors import InfeasibleError
-from shoal.options import (
+from shoal.privacy.goalset import GoalSet
+from shoal.privacy.repair import repair
+from shoal.recipe import Recipe
+from shoal.recipe.options import (
     CBOptions,
     KACAOptions,
     KMemberOptions,
@@ -21,9 +24,6 @@ from shoal.options import (
     OKAOptions,
     SystematicOptions,
 )
-from shoal.privacy.goalset import GoalSet
-from shoal.privacy.repair import repair
-from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.fixed import fixed_columns
 from tests.reference import cb as cb_twin

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cluster import kaca
 from shoal.errors import RecipeError
-from shoal.options import KACAOptions
 from shoal.recipe import Recipe
+from shoal.recipe.options import KACAOptions
 from shoal.table.encode import encode
 from shoal.table.fixed import fixed_columns
 from shoal.table.intervals import with_trees

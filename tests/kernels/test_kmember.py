@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.cluster import kmember
-from shoal.options import KMemberOptions
 from shoal.recipe import Recipe
+from shoal.recipe.options import KMemberOptions
 from shoal.table.encode import encode
 from tests.reference import kmember as reference
 from tests.strategies import tables

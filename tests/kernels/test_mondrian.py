@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cluster import Mondrian
-from shoal.options import MondrianOptions
+from shoal.recipe.options import MondrianOptions
 from shoal.table.encode import encode
 from tests.reference import mondrian as reference
 from tests.strategies import tables

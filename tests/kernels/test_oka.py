@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cluster import oka
-from shoal.options import OKAOptions
+from shoal.recipe.options import OKAOptions
 from shoal.table.encode import encode
 from tests.reference import oka as reference
 from tests.strategies import tables

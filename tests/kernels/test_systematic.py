@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cluster import systematic
-from shoal.options import SystematicOptions
+from shoal.recipe.options import SystematicOptions
 from shoal.table.encode import encode
 from tests.reference import systematic as reference
 from tests.strategies import tables

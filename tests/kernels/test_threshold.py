@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cluster import threshold
-from shoal.options import ThresholdOptions
+from shoal.recipe.options import ThresholdOptions
 from shoal.table.encode import encode
 from tests.reference import threshold as reference
 from tests.strategies import tables

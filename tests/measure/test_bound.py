@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.anonymize import prepare
 from shoal.kernels.bound import SOME
 from shoal.measure import bound as bounds
 from shoal.measure.bound import Bound, lower_bound, recipe_bound
@@ -20,6 +19,7 @@ from shoal.measure.confidence import lower_limit
 from shoal.measure.scans import Scans
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
+from shoal.workflow.prepare import prepare
 from tests.reference import bound as reference
 from tests.reference.kmember import NumericColumn
 from tests.strategies import EVERY_KIND, Case, tables

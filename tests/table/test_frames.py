@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.anonymize import table_of
 from shoal.errors import DataError
 from shoal.recipe import Recipe
+from shoal.workflow.prepare import table_of
 
 SIZES = ["small", "medium", "large"]
 

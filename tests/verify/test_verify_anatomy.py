@@ -12,7 +12,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe
-from shoal.verify import verify, verify_part_tables, verify_table
+from shoal.verifier import verify, verify_part_tables, verify_table
 
 MARK = "ZXMARKERXZ"
 QUASI = [

@@ -7,7 +7,7 @@ import shoal
 from shoal.measure.overview import measure_tables
 from shoal.recipe import Recipe
 from shoal.table.read import read_release
-from shoal.verify import verify
+from shoal.verifier import verify
 
 
 def test_cells_that_differ_in_the_file_are_different_classes(tmp_path):

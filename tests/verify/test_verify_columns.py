@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify
+from shoal.verifier import Verdict, verify
 
 RECIPE = Recipe.from_roles(
     quasi=["age", "zip"], sensitive=["disease"], keep=["note"], identifiers=["name"], drop=["x"], k=2

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from shoal.recipe import Recipe
-from shoal.verify import verify_table
+from shoal.verifier import verify_table
 
 
 def verdict_on(columns, k=2, **roles):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal.recipe import Recipe
-from shoal.verify import verify
+from shoal.verifier import verify
 
 RECIPE = Recipe.from_roles(quasi=["a"], k=2)
 CONTENT = b"a\n1\n1\n"

@@ -14,7 +14,7 @@ from tests.reference import goals as reference
 
 from shoal.errors import HierarchyError
 from shoal.recipe import Recipe
-from shoal.verify import Goal, Verdict, verify_table
+from shoal.verifier import Goal, Verdict, verify_table
 
 CLASSES = [0, 0, 0, 1, 1, 1, 1]
 

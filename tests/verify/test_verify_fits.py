@@ -21,10 +21,10 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.errors import DataError, HierarchyError
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify, verify_table
-from shoal.verify.covers import Span, reading
-from shoal.verify.fits import Boxes, Tally, column_bits, count_fits
-from shoal.verify.matching import assign, consistent
+from shoal.verifier import Verdict, verify, verify_table
+from shoal.verifier.covers import Span, reading
+from shoal.verifier.fits import Boxes, Tally, column_bits, count_fits
+from shoal.verifier.matching import assign, consistent
 
 MARK = "Xq7Secret"
 AGES = [1, 2, 4, 8, 9]
@@ -574,7 +574,7 @@ def test_large_files_count_what_is_inside(case: tuple[list[list[Any]], list[list
     inside = reference.matches(boxes, rows)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["shoal.verify.fits"], "_PIECE", piece)
+        patch.setattr(sys.modules["shoal.verifier.fits"], "_PIECE", piece)
         counts = _counted(boxes, rows, limit=0)
         exact = _counted(boxes, rows)
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from shoal.verify.foreign import Interval, Lost, Members, Prefix, read_foreign
+from shoal.verifier.foreign import Interval, Lost, Members, Prefix, read_foreign
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify
+from shoal.verifier import Verdict, verify
 
 ORDER = ["low", "mid, or so", "*", "[x]", "\\y", "{a}", "", "high"]
 COLUMNS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify, verify_table
+from shoal.verifier import Verdict, verify, verify_table
 
 RECIPE = Recipe.from_dict(
     {

@@ -18,7 +18,7 @@ from tests.profiles import few
 from tests.reference import goals as reference
 
 from shoal.recipe import Recipe
-from shoal.verify import Goal, Verdict, verify, verify_table
+from shoal.verifier import Goal, Verdict, verify, verify_table
 
 Row = tuple[Any, ...]
 TREE = {

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import RecipeError
-from shoal.goals import LDiversity
 from shoal.recipe import Recipe
-from shoal.verify import Goal, Problem, Verdict, verify
-from shoal.verify.goal import MEASURES
-from shoal.verify.verdict import conclude
+from shoal.recipe.goals import LDiversity
+from shoal.verifier import Goal, Problem, Verdict, verify
+from shoal.verifier.goal import MEASURES
+from shoal.verifier.verdict import conclude
 
 AGE_SEX = Recipe.from_roles(quasi=["age", "sex"], sensitive=["disease"], k=3)
 HELD = [("[20, 30]", "f", "flu")] * 3 + [("[31, 40]", "*", "cold")] * 4

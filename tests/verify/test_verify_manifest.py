@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify
+from shoal.verifier import Verdict, verify
 
 # Two classes of 2 rows and one of 3; in each the most frequent value once or twice. Nobody is left out.
 RELEASED = 'age,ill\n"[0, 1]",a\n"[0, 1]",b\n4,a\n4,a\n"[8, 10]",a\n"[8, 10]",b\n"[8, 10]",b\n'

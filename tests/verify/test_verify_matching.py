@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify_table
-from shoal.verify.axis import Axis, covering_axis, equal_axis
-from shoal.verify.covers import Span
-from shoal.verify.flow import unmatched
-from shoal.verify.inside import Grid
+from shoal.verifier import Verdict, verify_table
+from shoal.verifier.axis import Axis, covering_axis, equal_axis
+from shoal.verifier.covers import Span
+from shoal.verifier.flow import unmatched
+from shoal.verifier.inside import Grid
 
-inside = importlib.import_module("shoal.verify.inside")
+inside = importlib.import_module("shoal.verifier.inside")
 
 NUMBERS = st.integers(0, 4)
 LETTERS = st.sampled_from("abc")

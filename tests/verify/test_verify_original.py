@@ -12,7 +12,7 @@ from pyarrow import feather, ipc, parquet
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify
+from shoal.verifier import Verdict, verify
 
 RAW = "name,age,disease,pay\nAnn,31,flu,10\nBob,32,flu,20\nCid,33,cold,10\nDan,34,NA,10\n"
 RELEASED = 'age,disease,pay\n"[31, 34]",flu,20\n"[31, 34]",cold,10\n"[31, 34]",flu,10\n"[31, 34]",,10\n'

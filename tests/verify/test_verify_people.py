@@ -16,7 +16,7 @@ from pyarrow import feather, parquet
 
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe
-from shoal.verify import Goal, verify, verify_table
+from shoal.verifier import Goal, verify, verify_table
 
 GOALS: list[dict[str, Any]] = [
     {"type": "l-diversity", "l": 1},

@@ -13,8 +13,8 @@ import pytest
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
-from shoal.verify import PROBLEMS, Problem, verify, verify_table
-from shoal.verify.session import session
+from shoal.verifier import PROBLEMS, Problem, verify, verify_table
+from shoal.verifier.session import session
 
 MARK = "Xq7Secret"
 RECIPE = Recipe.from_dict(
@@ -160,7 +160,7 @@ def test_what_does_not_fit_into_memory_goes_where_nobody_else_reads() -> None:
 
 
 def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
-    folder = Path(sys.modules["shoal.verify"].__file__ or "").parent
+    folder = Path(sys.modules["shoal.verifier"].__file__ or "").parent
     imported = set()
     for file in folder.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -169,15 +169,15 @@ def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
                 assert node.level == 0
             elif isinstance(node, ast.Import):
                 imported |= {name.name for name in node.names}
-    ours = {name for name in imported if name.startswith("shoal") and not name.startswith("shoal.verify")}
+    ours = {name for name in imported if name.startswith("shoal") and not name.startswith("shoal.verifier")}
     others = {name.split(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"shoal"}
 
-    assert ours == {"shoal.errors", "shoal.recipe", "shoal.goals"}
+    assert ours == {"shoal.errors", "shoal.recipe", "shoal.recipe.goals"}
     assert others == {"duckdb", "numpy", "pyarrow"}
 
 
 def test_importing_the_verifier_loads_neither_duckdb_nor_pyarrow() -> None:
-    code = "import sys, shoal.verify; print(sorted({'duckdb', 'pyarrow', 'polars'} & set(sys.modules)))"
+    code = "import sys, shoal.verifier; print(sorted({'duckdb', 'pyarrow', 'polars'} & set(sys.modules)))"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shoal.verify import tally
-from shoal.verify.tally import Tally, tally_bytes
+from shoal.verifier import tally
+from shoal.verifier.tally import Tally, tally_bytes
 
 CELL = st.text(alphabet='ab,"\n\ré ', max_size=5)
 TABLE = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=6))

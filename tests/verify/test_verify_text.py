@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.recipe import Recipe
-from shoal.verify import Verdict, verify
-from shoal.verify.load import load
-from shoal.verify.session import Session, UnreadableError, session
+from shoal.verifier import Verdict, verify
+from shoal.verifier.load import load
+from shoal.verifier.session import Session, UnreadableError, session
 
 AB = Recipe.from_roles(quasi=["a", "b"], k=2)
 

@@ -15,7 +15,7 @@ def anatomy_summary(result: dict[str, Any]) -> str:
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} groups "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
-        "  method anatomy: quasi values as they are, sensitive ones in a table of their own",
+        "  method anatomy: quasi values unchanged, sensitive ones in a table of their own",
         f"  {kinds_line(result['kinds'])}",
         f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
         "verified on the written files",
@@ -24,6 +24,7 @@ def anatomy_summary(result: dict[str, Any]) -> str:
         f"  quasi:     {quasi}",
         f"  sensitive: {sensitive}",
         f"  manifest:  {result['manifest']}",
+        f"  report:    {result['report']}",
         f"  check:     shoal verify {result['output']} --recipe RECIPE.toml",
     ]
     return "\n".join(lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +16,11 @@ from shoal.cli.dangers import accepted_lines
 from shoal.cli.goals import Goals, composition_lines, goal_line
 from shoal.cli.kinds import kinds_line
 from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
-from shoal.cli.views import Views, ViewsBy, given_views, view_places, views_summary
+from shoal.cli.views import Views, ViewsBy, given_views, views_summary
 from shoal.errors import Fault, RecipeError
 from shoal.stages import Progress
 
 _LATER = "Not in this version."
-WITHOUT_REPORT = ("anatomy", "nh")
 
 
 def anonymize(
@@ -100,7 +98,7 @@ def anonymize(
     """
     with reporting(as_json, quiet):
         _refuse_later({"--record": record})
-        from shoal.goals import from_text
+        from shoal.recipe.goals import from_text
 
         columns = given_roles(quasi, sensitive, identifier, keep, drop, subject, accept)
         for name, file in _hierarchies(hierarchy or []).items():
@@ -135,80 +133,62 @@ def publish(
     force: bool = False,
 ) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
+    from shoal.release.paths import Places
     from shoal.report.engine import engine_ahead
     from shoal.warm import jobs_left
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
-    has_report = recipe.method.name not in WITHOUT_REPORT
-    with engine_ahead() if has_report else nullcontext():
+    with engine_ahead():
         also = list(also)
-        replaced = _check_place(recipe, also, force=force)
-        several = bool(also) or recipe.output.views != "whole"
+        places = Places.of(recipe, Path(recipe.output.path), report=True)
+        replaced = _check(places, recipe, also, force=force)
+        several = bool(also) or len(places.tables) > 1
         jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
         with progress_bar(quiet) as progress, compiled_meanwhile(jobs, progress, quiet):
             release = _prepare(recipe, also, accept_composition, bound, progress)
-            path = release.write(report=has_report, force=force, progress=progress)
-    return _result(release, path, has_report, replaced)
+            release.write(report=True, force=force, progress=progress)
+    return {**_with_files(release.to_dict(), places), "replaced": replaced}
 
 
 def _prepare(
     recipe: Any, also: list[Path], accept_composition: bool, bound: bool, progress: Progress | None
 ) -> Any:
-    from shoal.anonymize import prepare  # late: what is compiled or started meanwhile has begun by now
+    from shoal.workflow.prepare import prepare  # late: what is compiled or started meanwhile has begun by now
 
     return prepare(
         None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
     )
 
 
-def _result(release: Any, path: Path, has_report: bool, replaced: bool) -> dict[str, Any]:
-    """Return the numbers about a release, and where everything is."""
-    from shoal.table.write import manifest_path, report_path
-
-    paths = {
-        "output": str(path),
-        "manifest": str(manifest_path(path)),
-        "report": str(report_path(path)) if has_report else None,
+def _with_files(result: dict[str, Any], places: Any) -> dict[str, Any]:
+    """Add where everything is."""
+    reports = [str(report) for report in places.reports]
+    tables = [str(table) for table in places.tables]
+    files = {
+        "output": str(places.target),
+        "manifest": str(places.manifest),
+        "report": reports if "views" in result else reports[0],
+        **({"files": tables} if len(tables) > 1 else {}),
     }
-    outputs = _outputs(release.recipe, path)
-    parts = {} if len(outputs) == 1 else {"files": [str(file) for file in outputs]}
-    result = {**release.to_dict(), **paths, **parts, "replaced": replaced}
-    return view_places(result, path) if "views" in result else result
+    if "views" not in result:
+        return {**result, **files}
+    views = [
+        {"output": table, "report": report, **view}
+        for table, report, view in zip(tables, reports, result["views"], strict=True)
+    ]
+    return {**result, **files, "views": views}
 
 
-def _check_place(recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
+def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
     """Refuse an output that may not be written, before any work is done; say whether one is replaced."""
     from shoal.measure.earlier import earlier_files
     from shoal.recipe import shareable, shared_digest
     from shoal.table.overwriting import refuse_overwriting, replaces_release
-    from shoal.table.parts import check_parts, check_views, check_whole, stale_views
-    from shoal.table.write import manifest_path, report_path
 
-    path = Path(recipe.output.path)
-    tables = _outputs(recipe, path)
-    stale: list[Path] = []
-    if recipe.method.name == "anatomy":
-        check_parts(path)
-    elif recipe.output.views != "whole":
-        check_views(path, len(tables))
-        stale = stale_views(path, len(tables))
-    else:
-        check_whole(path)
-    manifest = manifest_path(path)
-    reports = [] if recipe.method.name in WITHOUT_REPORT else map(report_path, tables)
-    places = [*tables, manifest, *reports]
-    refuse_overwriting([*places, *stale], recipe.files | earlier_files(also))
-    return replaces_release(places, manifest, shared_digest(shareable(recipe)), force=force)
-
-
-def _outputs(recipe: Any, path: Path) -> list[Path]:
-    """List the tables that are written."""
-    from shoal.table.parts import part_paths, view_paths
-
-    if recipe.output.views != "whole":
-        return view_paths(path, len(recipe.views))
-    return list(part_paths(path)) if recipe.method.name == "anatomy" else [path]
+    places.check()
+    refuse_overwriting([*places.all, *places.stale()], recipe.files | earlier_files(also))
+    return replaces_release(places.all, places.manifest, shared_digest(shareable(recipe)), force=force)
 
 
 def summary(result: dict[str, Any]) -> str:
@@ -218,14 +198,17 @@ def summary(result: dict[str, Any]) -> str:
 
 
 def _summary(result: dict[str, Any]) -> str:
-    if result["method"] == "anatomy":
+    from shoal.recipe import Shape
+    from shoal.recipe.options import METHODS
+
+    shape = METHODS[result["method"]].shape
+    if shape is Shape.TWO_TABLES:
         return anatomy_summary(result)
     if "views" in result:
         return views_summary(result)
     gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
-    has_classes = result["loss"]["dm"] is not None
-    made = f"in {result['classes']:,} classes" if has_classes else "with a box for each"
-    how = "verified on the written file" + ("" if has_classes else " beside the original")
+    made = f"in {result['classes']:,} classes" if shape.has_classes else "with a box for each"
+    how = "verified on the written file" + (" against the original" if shape.needs_original else "")
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows {made} "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
@@ -241,7 +224,7 @@ def _summary(result: dict[str, Any]) -> str:
         *(f"  {line}" for line in bound_lines(result)),
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
-        f"  report:   {result['report'] or 'none for this method'}",
+        f"  report:   {result['report']}",
     ]
     return "\n".join(lines)
 

@@ -69,12 +69,12 @@ def _run(
     *,
     bound: bool,
 ) -> Any:
-    from shoal.compare import ALL, COMPARED
-    from shoal.compare import compare as run
     from shoal.recipe import Recipe
     from shoal.report.comparison import check_chart_target
     from shoal.table.overwriting import refuse_overwriting
     from shoal.warm import jobs_left
+    from shoal.workflow.compare import ALL, COMPARED
+    from shoal.workflow.compare import compare as run
 
     # With k's of its own the command needs none from the recipe; any one will do to check the rest.
     changes = {"privacy": {"k": None if ks is None else 2}, "method": {"seed": seed}}

@@ -41,7 +41,7 @@ def verify(
     """
     with reporting(as_json, quiet):
         from shoal.table.overwriting import refuse_overwriting
-        from shoal.verify import verify as check
+        from shoal.verifier import verify as check
 
         roles = given_roles(quasi, sensitive, identifier, keep, drop, accept=accept)
         asked = _recipe(recipe, roles, k, goal, views)
@@ -61,8 +61,8 @@ def verify(
 def _recipe(
     path: Path | None, columns: dict[str, Any], k: int | None, goals: list[str] | None, views: str | None
 ) -> Any:
-    from shoal.goals import from_text
     from shoal.recipe import Recipe
+    from shoal.recipe.goals import from_text
 
     changes = {
         "columns": columns,
@@ -76,7 +76,7 @@ def _recipe(
 
 def _reads(released: Path, original: Path | None) -> dict[str, Path]:
     """Return the files that are read besides those of the recipe, by what they are."""
-    from shoal.table.parts import listed_tables, part_paths
+    from shoal.table.siblings import listed_tables, part_paths
     from shoal.table.write import manifest_path
 
     if not released.name:
@@ -95,11 +95,11 @@ def _write_junit(verdict: Any, path: Path) -> None:
     suite = ElementTree.Element("testsuite", name="shoal verify")
     for goal in verdict.goals:
         name = goal.type if goal.column is None else f"{goal.type} of {goal.column}"
-        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name=printable(name))
+        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verifier", name=printable(name))
         if not goal.holds:
             text = f"asked {goal.asked}, achieved {goal.achieved}"
             ElementTree.SubElement(case, "failure", message=text)
-    case = ElementTree.SubElement(suite, "testcase", classname="shoal.verify", name="promises")
+    case = ElementTree.SubElement(suite, "testcase", classname="shoal.verifier", name="promises")
     for problem in verdict.problems:
         ElementTree.SubElement(case, "failure", message=f"{problem.code}: {problem.message}")
     failures = sum(case.find("failure") is not None for case in suite)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -48,19 +47,6 @@ def given_views(views: str | None, views_by: str | None = None) -> dict[str, Any
         raise RecipeError("recipe.invalid", message, hint)
     lists = [[name.strip() for name in view.split(",")] for view in views.split(";")]
     return {"views": [[] if names == [""] else names for names in lists], "views_by": views_by}
-
-
-def view_places(result: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the numbers about a release in views with the places of its files."""
-    from shoal.table.parts import view_paths
-    from shoal.table.write import report_path
-
-    files = view_paths(path, len(result["views"]))
-    views = [
-        {**view, "output": str(file), "report": str(report_path(file))}
-        for view, file in zip(result["views"], files, strict=True)
-    ]
-    return {**result, "views": views, "report": [view["report"] for view in views]}
 
 
 def views_summary(result: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from shoal.cluster.cmeans import CMeans
 from shoal.cluster.incognito import Incognito
 from shoal.cluster.kaca import KACA
 from shoal.cluster.kmember import KMember
+from shoal.cluster.local_search import LocalSearch
 from shoal.cluster.mondrian import Mondrian
 from shoal.cluster.nonhomogeneous import NH
 from shoal.cluster.oka import OKA
@@ -16,5 +17,5 @@ from shoal.cluster.threshold import Threshold
 
 __all__ = [
     "CB", "KACA", "METHODS", "NH", "OKA", "Anatomy", "CMeans", "ClusterResult", "Clusterer", "Incognito",
-    "KMember", "Mondrian", "Systematic", "Threshold", "choose",
+    "KMember", "LocalSearch", "Mondrian", "Systematic", "Threshold", "choose",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.errors import InfeasibleError, RecipeError
-from shoal.options import AnatomyOptions
+from shoal.recipe.options import AnatomyOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 

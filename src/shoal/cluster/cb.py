@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError, RecipeError
-from shoal.options import CBOptions
+from shoal.recipe.options import CBOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns

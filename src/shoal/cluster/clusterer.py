@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InfeasibleError
-from shoal.options import Options
+from shoal.recipe.options import Options
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 

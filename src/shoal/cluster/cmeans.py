@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
-from shoal.options import CMeansOptions
+from shoal.recipe.options import CMeansOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns

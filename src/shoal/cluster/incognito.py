@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError
-from shoal.options import Options
+from shoal.recipe.options import Options
 from shoal.stages import Tick
 from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns

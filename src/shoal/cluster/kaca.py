@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import Fault, RecipeError
-from shoal.options import KACAOptions
+from shoal.recipe.options import KACAOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns

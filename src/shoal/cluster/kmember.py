@@ -12,7 +12,7 @@ from shoal.cluster.units import BLOCK as _BLOCK
 from shoal.cluster.units import PARALLEL_FROM as _PARALLEL_FROM
 from shoal.cluster.units import empty_box, empty_scan
 from shoal.errors import RecipeError
-from shoal.options import KMemberOptions
+from shoal.recipe.options import KMemberOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns

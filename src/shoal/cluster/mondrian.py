@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
-from shoal.options import MondrianOptions
+from shoal.recipe.options import MondrianOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded, RangeColumn, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns

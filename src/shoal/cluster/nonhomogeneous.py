@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.mondrian import Mondrian
-from shoal.options import MondrianOptions, NHOptions
+from shoal.recipe.options import MondrianOptions, NHOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 

@@ -18,7 +18,8 @@ from shoal.cluster.nonhomogeneous import NH
 from shoal.cluster.oka import OKA
 from shoal.cluster.systematic import Systematic
 from shoal.cluster.threshold import Threshold
-from shoal.options import Options
+from shoal.recipe import Shape
+from shoal.recipe.options import Options
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,11 @@ class MethodInfo:
     idea: str
     cost: str
     guarantees: str
-    has_classes: bool = True  # rows are published alike in groups of at least k
-    has_loss: bool = True  # quasi values are generalized, and what that loses can be compared
+
+    @property
+    def shape(self) -> Shape:
+        """What the method publishes."""
+        return self.options.shape
 
     @property
     def options(self) -> type[Options]:
@@ -141,7 +145,6 @@ _ALL = [
         cost="O(n log n + n k) time, O(n) memory",
         guarantees="k originals fit each published row and k published rows fit each original; no classes; "
         "a secret shift; can be verified only beside the original",
-        has_classes=False,
     ),
     MethodInfo(
         name="anatomy",
@@ -151,8 +154,6 @@ _ALL = [
         cost="O(n log n) time, O(n) memory",
         guarantees="groups of at least l values, none with a share above 1 / l; protects the sensitive "
         "value alone: quasi values stand as they are, and k is not promised",
-        has_classes=False,
-        has_loss=False,
     ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shoal.cluster import evening
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
-from shoal.options import SystematicOptions
+from shoal.recipe.options import SystematicOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns, fixed_columns

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import empty_box, empty_scan, tuple_units
-from shoal.options import ThresholdOptions
+from shoal.recipe.options import ThresholdOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns

@@ -36,7 +36,7 @@ def _labelled(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Ti
     allowed = recipe.privacy.may_suppress(encoded.n_rows)
     inside = _with_values(encoded, recipe, allowed)
     part = encoded if inside.all() else encoded.take(inside)
-    goals = GoalSet.of(part, recipe) if method.has_classes else None
+    goals = GoalSet.of(part, recipe) if method.shape.has_classes else None
     if goals is not None:
         random = np.random.Generator(np.random.PCG64(recipe.method.seed))
         frequent = rows_to_leave_out(goals, allowed - int((~inside).sum()), random)

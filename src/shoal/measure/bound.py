@@ -120,7 +120,7 @@ def recipe_bound(
     None where it allows none, and for Anatomy, which publishes no boxes. Rows that miss a quasi value, where
     these are left out, cost everything, and nobody is in a class with them.
     """
-    if recipe.method.name == "anatomy":
+    if not recipe.shape.is_generalized:
         return None
     k, may_suppress = recipe.privacy.k, max(suppressed, recipe.privacy.may_suppress(encoded.n_rows))
     inside = np.ones(encoded.n_rows, dtype=bool)

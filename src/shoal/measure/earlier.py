@@ -11,8 +11,8 @@ from typing import Any
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.measure.view import View, refuse_unavailable
 from shoal.recipe import Recipe
-from shoal.table.parts import listed_tables, view_paths, view_titles
 from shoal.table.read import read_release
+from shoal.table.siblings import listed_tables, view_paths, view_titles
 from shoal.table.write import sha256
 
 _ENDING = ".manifest.json"

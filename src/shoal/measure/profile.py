@@ -10,7 +10,7 @@ are round numbers and the outer cells are open, so that no label tells the lowes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -135,14 +135,21 @@ def profile(
         ColumnProfile(column.name, column.kind, column.weight, share, _cells(column, inside, sizes, classes))
         for column, share in zip(encoded.columns, lost, strict=True)
     )
+    return replace(group_profile(table, encoded, labels, recipe), columns=columns)
+
+
+def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recipe: Recipe) -> Profile:
+    """Describe the groups of a release and its sensitive columns, where quasi values are not generalized."""
+    inside = labels >= 0
     released = encoded.order[inside]
     sensitive = tuple(
         _sensitive(name, series(table, name).gather(released), labels[inside])
         for name in recipe.named("sensitive")
     )
+    sizes = np.bincount(labels[inside])
     counts = np.unique(sizes[sizes > 0], return_counts=True)
     class_sizes = tuple((int(size), int(count)) for size, count in zip(*counts, strict=True))
-    return Profile(columns, sensitive, class_sizes)
+    return Profile((), sensitive, class_sizes)
 
 
 def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.errors import RecipeError
 from shoal.measure.released import classes_of
 from shoal.recipe import Recipe
+from shoal.recipe.options import METHODS
 from shoal.table import forms
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.frames import series
@@ -109,11 +110,11 @@ class View:
 
 
 def refuse_unavailable(recipe: Recipe, method: str | None = None) -> None:
-    """Refuse what has no classes with boxes, so that it could not be checked."""
+    """Refuse what has no classes with boxes, so that it could not be checked; `method` is one that ran."""
+    shapes = [recipe.shape, *(METHODS[name].shape for name in (method,) if name in METHODS)]
     reasons = {
         f'values = "{recipe.output.values}"': recipe.output.values != "generalize",
-        "two tables": "anatomy" in (method, recipe.method.name),
-        "a box for each row": "nh" in (method, recipe.method.name),
+        **{shape.value: not shape.has_classes for shape in shapes},
     }
     found = [what for what, applies in reasons.items() if applies]
     if found:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import ceil
 
-from shoal.goals import AlphaK
 from shoal.privacy.goal import Counts, Measure, Obstacle, share_obstacle
+from shoal.recipe.goals import AlphaK
 
 
 def measure(goal: AlphaK) -> Measure:

@@ -9,8 +9,8 @@ every class has every value. One class of all rows changes nothing, so every tab
 
 from __future__ import annotations
 
-from shoal.goals import DeltaDisclosure
 from shoal.privacy.goal import Measure
+from shoal.recipe.goals import DeltaDisclosure
 
 
 def measure(goal: DeltaDisclosure) -> Measure:

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import Fault, InfeasibleError
-from shoal.goals import AlphaK, Goal, LDiversity
 from shoal.privacy import alpha, ldiversity
 from shoal.privacy.goal import Obstacle
 from shoal.privacy.goalset import GoalSet
+from shoal.recipe.goals import AlphaK, Goal, LDiversity
 
 BoolArray = npt.NDArray[np.bool_]
 

@@ -18,8 +18,8 @@ from math import exp
 
 import numpy as np
 
-from shoal.goals import LDiversity
 from shoal.privacy.goal import Counts, Measure, Obstacle, share_obstacle
+from shoal.recipe.goals import LDiversity
 
 
 def measure(goal: LDiversity) -> Measure:

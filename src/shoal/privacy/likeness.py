@@ -10,8 +10,8 @@ nothing, so every table can meet every beta.
 
 from __future__ import annotations
 
-from shoal.goals import BetaLikeness
 from shoal.privacy.goal import Measure
+from shoal.recipe.goals import BetaLikeness
 
 
 def measure(goal: BetaLikeness) -> Measure:

@@ -12,8 +12,8 @@ can meet every t.
 
 from __future__ import annotations
 
-from shoal.goals import TCloseness
 from shoal.privacy.goal import Measure
+from shoal.recipe.goals import TCloseness
 
 
 def measure(goal: TCloseness) -> Measure:

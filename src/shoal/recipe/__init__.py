@@ -7,13 +7,13 @@ from shoal.recipe.faults import (
     ANATOMY_COUNT,
     ANATOMY_GROUP,
     GRID_HINT,
-    WITHOUT_CLASSES,
     column_faults,
     did_you_mean,
     omitted_faults,
 )
 from shoal.recipe.recipe import Recipe, roles_of, to_toml
 from shoal.recipe.sections import ENDINGS, Column, Input, Method, Output, Privacy
+from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
 
 __all__ = [
@@ -21,13 +21,13 @@ __all__ = [
     "ANATOMY_GROUP",
     "ENDINGS",
     "GRID_HINT",
-    "WITHOUT_CLASSES",
     "Column",
     "Input",
     "Method",
     "Output",
     "Privacy",
     "Recipe",
+    "Shape",
     "column_faults",
     "did_you_mean",
     "omitted_faults",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Fault
-from shoal.goals import TYPES
-from shoal.options import METHODS, Options
+from shoal.recipe.goals import TYPES
+from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Column, Input, Method, Output, Privacy, Sections
+from shoal.recipe.shape import Shape
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
 
 GRID_HINT = "for example grid = 5 (dates: in days)"
-WITHOUT_CLASSES = ("nh", "anatomy")  # methods that publish rows one by one
 ANATOMY_GROUP, ANATOMY_COUNT = "group", "count"  # columns that Anatomy adds to its two tables
 
 
@@ -141,7 +141,7 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     faults += _goal_faults(recipe)
     faults += _subject_faults(recipe)
     faults += _method_faults(recipe.method)
-    faults += _anatomy_faults(recipe) if recipe.method.name == "anatomy" else []
+    faults += _two_tables_faults(recipe) if recipe.shape is Shape.TWO_TABLES else []
     faults += _input_faults(recipe.input)
     faults += _unavailable(recipe)
     return faults
@@ -185,7 +185,7 @@ def _column_faults(name: str, column: Column) -> list[Fault]:
 def _output_faults(recipe: Recipe) -> list[Fault]:
     """Check what the shape of the output needs from the columns and the method."""
     faults = []
-    if recipe.method.name == "nh" and recipe.output.values == "microaggregate":
+    if recipe.shape is Shape.BOXES and recipe.output.values == "microaggregate":
         message = "Method `nh` publishes a box for each row, which typical values are not."
         faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or choose another method'))
     for name in recipe.quasi:
@@ -214,7 +214,7 @@ def _method_faults(method: Method) -> list[Fault]:
     return []
 
 
-def _anatomy_faults(recipe: Recipe) -> list[Fault]:
+def _two_tables_faults(recipe: Recipe) -> list[Fault]:
     """Check what two tables joined by a group need, and refuse what they cannot have."""
     faults = []
     sensitive = recipe.named("sensitive")
@@ -266,7 +266,7 @@ def _view_faults(recipe: Recipe) -> list[Fault]:
         message = "`output.views_by` says how several views are made, and the recipe has one."
         return [Fault("recipe.invalid", message, "name the views, or take it out")]
     faults = []
-    if recipe.method.name in WITHOUT_CLASSES:
+    if not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with several views."
         faults.append(Fault("recipe.invalid", message, "choose another method, or publish the whole table"))
     shares = [g for g in recipe.privacy.goal if getattr(g, "variant", "") != "distinct"]
@@ -303,7 +303,7 @@ def _listed_view_faults(recipe: Recipe, views: list[list[str]]) -> list[Fault]:
 def _goal_faults(recipe: Recipe) -> list[Fault]:
     """Check that the goals fit the columns and the method."""
     faults = []
-    if recipe.privacy.goal and recipe.method.name in WITHOUT_CLASSES:
+    if recipe.privacy.goal and not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with privacy goals."
         faults.append(Fault("recipe.invalid", message, "choose another method, or take the goals out"))
     for number, goal in enumerate(recipe.privacy.goal, 1):
@@ -340,7 +340,7 @@ def _subject_faults(recipe: Recipe) -> list[Fault]:
         listed = ", ".join(f"`{name}`" for name in subjects)
         message = f"{len(subjects)} columns have the role subject: {listed}."
         faults.append(Fault("recipe.invalid", message, "name the one column that tells people apart"))
-    if subjects and recipe.method.name in WITHOUT_CLASSES:
+    if subjects and not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` counts rows, not people: it takes no subject column."
         faults.append(
             Fault("recipe.invalid", message, "choose another method, or give the column the role drop")

@@ -11,9 +11,10 @@ import tomli_w
 from pydantic import PrivateAttr, ValidationError
 
 from shoal.errors import Fault, RecipeError
-from shoal.options import METHODS, Options
 from shoal.recipe.faults import own_faults, schema_fault
+from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Sections
+from shoal.recipe.shape import Shape
 
 
 class Recipe(Sections):
@@ -73,6 +74,12 @@ class Recipe(Sections):
         if faults := own_faults(recipe):
             raise RecipeError.from_faults(faults)
         recipe._base = base
+        return recipe
+
+    def changed(self, changes: Mapping[str, Any]) -> Recipe:
+        """Return the recipe with other values laid over it, checked again; None changes nothing."""
+        recipe = Recipe.from_dict(self.to_dict(), changes=changes, base=self._base)
+        recipe._file = self._file
         return recipe
 
     @classmethod
@@ -145,6 +152,11 @@ class Recipe(Sections):
     def options(self) -> Options:
         """The method's options, checked and with their defaults."""
         return METHODS[self.method.name].model_validate(self.method.options)
+
+    @property
+    def shape(self) -> Shape:
+        """What is published: several views, or what the method declares."""
+        return shape_of(self.method.name) if self.output.views == "whole" else Shape.VIEWS
 
     @property
     def label(self) -> str | None:

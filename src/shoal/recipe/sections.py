@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.goals import AnyGoal
+from shoal.recipe.goals import AnyGoal
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.shape import Shape
 
 _UNITS = {"week", "month", "quarter", "year", "decade"}
 
@@ -26,7 +27,7 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     data = recipe.to_dict()
     data.get("input", {}).pop("path", None)
     data.get("output", {}).pop("path", None)
-    if recipe.method.name == "anatomy":
+    if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # the groups, which are secret, follow from it
     for column in data.get("columns", {}).values():
         if isinstance(column, dict):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from shoal.measure.bound import Bound
 from shoal.measure.profile import Profile
+from shoal.recipe import Shape
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -23,13 +24,14 @@ class Facts:
     rows, released, suppressed, classes : int
         Rows in = rows released + rows suppressed.
     k_asked, k : int
-        The smallest class that was asked for, and the smallest there is.
+        The smallest class that was asked for, and the smallest there is; None where k is not promised.
     goals : sequence of mappings
         Every goal: `type`, `column` (None for k-anonymity), `asked`, `achieved`, `holds`, `variant`,
         `counts`.
     method, paper : str
         The method that ran, and where it is described.
-    seed : int
+    seed : int or None
+        None where it is secret.
     options : mapping of str to value
         Those of the method, defaults included.
     loss, loss_tight : mapping of str to number or None
@@ -56,6 +58,8 @@ class Facts:
         What this and other tables give away together; None when there is none beside it.
     dangers : sequence of mappings
         What is given away although every promise holds: `code`, `columns`, `message`, `accepted`.
+    shape : Shape
+        What is published.
     values : {"generalize", "microaggregate"}
     bounds : {"tight", "snapped"}
         How quasi values are published.
@@ -68,11 +72,11 @@ class Facts:
     suppressed: int
     classes: int
     k_asked: int
-    k: int
+    k: int | None
     goals: Sequence[Mapping[str, Any]]
     method: str
     paper: str
-    seed: int
+    seed: int | None
     options: Mapping[str, Any]
     loss: Mapping[str, float | int | None]
     loss_tight: Mapping[str, float | int | None]
@@ -87,5 +91,6 @@ class Facts:
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
     dangers: Sequence[Mapping[str, Any]] = ()
+    shape: Shape = Shape.CLASSES
     values: Literal["generalize", "microaggregate"] = "generalize"
     bounds: Literal["tight", "snapped"] = "tight"

@@ -42,7 +42,7 @@ def draw_charts(profile: Profile) -> Charts:
     """Draw the charts of a report. They show what was released, so they need not wait for its verdict."""
     columns = _most_lost(_drawable(profile))
     pictures = [charts.class_chart(profile.class_sizes), *map(charts.distribution_chart, columns)]
-    if all(column.share_lost is not None for column in profile.columns):
+    if profile.columns and all(column.share_lost is not None for column in profile.columns):
         pictures.append(charts.loss_chart(_most_lost(profile.columns)))
     class_sizes, *others = draw(pictures, charts.CONFIG)
     distributions = tuple(zip(columns, others[: len(columns)], strict=True))

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, Fault, RecipeError
-from shoal.goals import Goal, TCloseness
 from shoal.recipe import Recipe
+from shoal.recipe.goals import Goal, TCloseness
 from shoal.table.columns import IntArray, SensitiveColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle

@@ -14,7 +14,7 @@ from shoal.cluster.local_search.schedule import Schedule
 from shoal.cluster.local_search.splits import split_large
 from shoal.cluster.local_search.start import cut_from_above
 from shoal.cluster.local_search.workers import Workers
-from shoal.options import LocalSearchOptions
+from shoal.recipe.options import LocalSearchOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded, IntArray
 from shoal.table.fixed import fixed_columns

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from math import sqrt
 
-from shoal.options import LocalSearchOptions
+from shoal.recipe.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k

@@ -1,0 +1,55 @@
+"""Compare what was claimed with what the verifier counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isclose
+
+from shoal.errors import PromiseError
+from shoal.recipe import Shape
+from shoal.release.parts import Numbers
+from shoal.verifier import Goal, Verdict
+
+
+def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
+    """Raise unless the verifier found every promise kept and counted what was claimed."""
+    broken = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
+    broken += _miscounted(verdict, claimed, shape)
+    if broken or not verdict.holds:
+        table = f"{title.capitalize()}: " if title else ""
+        raise PromiseError(
+            "promise.broken",
+            f"{table}The release does not keep its promises and was deleted. {' '.join(broken)}",
+            "this is a fault of shoal: please report it with the recipe, not the data",
+        )
+
+
+def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
+    """List the numbers that are not as claimed."""
+    # Boxes of single rows fit more rows than the k neighbours that they were made for.
+    is_least = shape is Shape.BOXES
+    broken = []
+    counted = verdict.k or 0
+    if claimed.k is not None and (counted < claimed.k or (counted > claimed.k and not is_least)):
+        broken.append(f"k is {verdict.k}, not {claimed.k} as claimed.")
+    if verdict.classes != claimed.classes:
+        broken.append(f"{shape.groups} is {verdict.classes}, not {claimed.classes} as claimed.")
+    return broken + ([] if is_least else _unlike(verdict.goals, claimed.goals))
+
+
+def _unlike(counted: Sequence[Goal], claimed: Sequence[Goal]) -> list[str]:
+    """List the goals that are not as claimed."""
+    if len(counted) != len(claimed):
+        return [f"{len(counted)} goals were measured, not {len(claimed)} as claimed."]
+    return [
+        f"{claim.type} is {found.achieved}, not {claim.achieved} as claimed."
+        for found, claim in zip(counted, claimed, strict=True)
+        if not _are_alike(found, claim)
+    ]
+
+
+def _are_alike(counted: Goal, claimed: Goal) -> bool:
+    """Check whether two engines found the same, but for the last digits of a float."""
+    if counted.achieved is None or claimed.achieved is None:
+        return counted.achieved is claimed.achieved
+    return isclose(counted.achieved, claimed.achieved, rel_tol=1e-9, abs_tol=1e-9)

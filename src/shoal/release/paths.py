@@ -1,0 +1,81 @@
+"""Where the files of a release go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shoal.recipe import Recipe, Shape
+from shoal.table.siblings import listed_tables, part_paths, refuse_beside, stale_views, view_paths
+from shoal.table.write import check_target, manifest_path, report_path
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the files of a release go.
+
+    Parameters
+    ----------
+    shape : Shape
+    target : Path
+        The name that they share.
+    tables : list of Path
+        In the order of the parts.
+    manifest : Path
+    reports : list of Path
+        One for each table that has one; none where no report is asked for.
+    """
+
+    shape: Shape
+    target: Path
+    tables: list[Path]
+    manifest: Path
+    reports: list[Path]
+
+    @classmethod
+    def of(cls, recipe: Recipe, target: Path, *, report: bool) -> Places:
+        """Return where a release of a recipe goes."""
+        shape = recipe.shape
+        match shape:
+            case Shape.VIEWS:
+                tables = view_paths(target, len(recipe.views))
+            case Shape.TWO_TABLES:
+                tables = list(part_paths(target))
+            case _:
+                tables = [target]
+        places = cls(shape, target, tables, manifest_path(target), [])
+        reports = [report_path(target.with_name(name)) for name in places.reported] if report else []
+        return replace(places, reports=reports)
+
+    @property
+    def reported(self) -> list[str]:
+        """The names of what there is a report about: each table, or the name that Anatomy's two share."""
+        return [self.target.name] if self.shape is Shape.TWO_TABLES else [table.name for table in self.tables]
+
+    @property
+    def all(self) -> list[Path]:
+        """All files, tables first."""
+        return [*self.tables, self.manifest, *self.reports]
+
+    def check(self) -> None:
+        """Refuse a place where the tables cannot be written, before any work is done.
+
+        Tables of another shape that lie there under the same name would lose their manifest, and somebody
+        who takes all files of that name would publish both releases.
+        """
+        check_target(self.target)
+        refuse_beside([file.name for file in self.tables], self._of_other_shapes())
+        for file in self.tables:
+            check_target(file)
+        self.stale()
+
+    def stale(self) -> list[Path]:
+        """List the views that an earlier release had beyond those of this one."""
+        return stale_views(self.target, len(self.tables)) if self.shape is Shape.VIEWS else []
+
+    def _of_other_shapes(self) -> list[Path]:
+        """List where tables of other shapes would lie."""
+        if self.shape is Shape.VIEWS:
+            return [self.target, report_path(self.target), *part_paths(self.target)]
+        listed = [file for file in listed_tables(self.target) if file not in self.tables]
+        return [self.target, *listed] if self.shape is Shape.TWO_TABLES else listed

@@ -1,0 +1,305 @@
+"""The result: tables that keep their promises, with the numbers that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.dangers import Danger
+from shoal.measure.bound import Bound, told_bound
+from shoal.measure.loss import Loss
+from shoal.recipe import Recipe, Shape
+from shoal.release.acceptance import accept
+from shoal.release.manifest import manifest
+from shoal.release.parts import Numbers, Part, Tables
+from shoal.release.writing import write_release, write_reports
+from shoal.stages import Progress, Tick
+from shoal.table import frames
+from shoal.verifier import (
+    Goal,
+    Verdict,
+    promised_views,
+    verify,
+    verify_part_files,
+    verify_part_tables,
+    verify_table,
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """Released tables with their guarantees and losses: one table, Anatomy's two, or several views.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        The tables.
+    recipe : Recipe
+        What was asked for.
+    numbers : Numbers
+        What holds and what was lost, of all tables together.
+    rows : int
+        Rows of the raw table.
+    method, reason : str
+        The method that ran, and why, when `auto` picked it.
+    seed : int or None
+        The seed that was given; None when Anatomy drew its groups from the system's own randomness.
+    timings : dict of str to float
+        Seconds of each stage.
+    kind : str
+        Of frame that was given: `table` is of the same kind. The frame itself is not kept.
+    remarks : tuple of str
+        What there is to say about the run: numbers, no values.
+    composition : dict, optional
+        What a check together with other tables about the same people has found; None where there was none.
+    dangers : list of Danger
+        What is revealed although every promise holds.
+    also : tuple of Path
+        Manifests of the earlier releases that were checked.
+    accepts_composition : bool
+        Whether the risk of several tables about the same people is accepted.
+    reads : mapping of str to Path
+        The files that it was made from, by what they are. Nothing is ever written to them.
+    kinds : dict of str to dict
+        Of each quasi column: its `kind`, and whether that was `found` or given in the recipe.
+    extends : str, optional
+        The digest of the earlier release that this one extends.
+    """
+
+    parts: tuple[Part, ...]
+    recipe: Recipe
+    numbers: Numbers
+    rows: int
+    method: str
+    reason: str = ""
+    seed: int | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+    kind: str = "polars"
+    remarks: tuple[str, ...] = ()
+    composition: dict[str, Any] | None = None
+    dangers: list[Danger] = field(default_factory=list)
+    also: tuple[Path, ...] = ()
+    accepts_composition: bool = False
+    reads: Mapping[str, Path] = field(default_factory=dict)
+    kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
+
+    extends: str | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """What is published."""
+        return self.recipe.shape
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The released rows of the only table, as a Polars frame."""
+        if len(self.parts) > 1:
+            raise AttributeError(f"This release has {len(self.parts)} tables: use `tables`.")
+        return self.parts[0].frame
+
+    @property
+    def table(self) -> Any:
+        """The released table, as the kind of frame that was given."""
+        return frames.as_kind(self.frame, self.kind)
+
+    @property
+    def tables(self) -> Tables:
+        """All released tables, as the kind of frame that was given."""
+        return Tables(frames.as_kind(part.frame, self.kind) for part in self.parts)
+
+    @property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """The class of each row of the raw table, in its order; -1 for a suppressed row.
+
+        They are for the owner of the raw table and are never written: with them, anyone can undo the release.
+        """
+        labels = self.parts[0].labels
+        if labels is None or len(self.parts) > 1:
+            raise AttributeError(f"This release has no labels: it has {self.shape.value}.")
+        return labels
+
+    @property
+    def released(self) -> int:
+        """Rows released; of several views, those of the view that has the fewest."""
+        return self.numbers.released
+
+    @property
+    def suppressed(self) -> int:
+        """Rows left out: rows in = rows released + rows suppressed."""
+        return self.numbers.suppressed
+
+    @property
+    def classes(self) -> int:
+        """The number of classes, or of groups where there are no classes."""
+        return self.numbers.classes
+
+    @property
+    def k(self) -> int | None:
+        """Size of the smallest class; None where k is not promised."""
+        return self.numbers.k
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """Every goal, asked and achieved."""
+        return self.numbers.goals
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of what was published."""
+        return self.numbers.loss
+
+    @property
+    def loss_tight(self) -> Loss:
+        """The loss of the classes' own values."""
+        return self.numbers.loss_tight
+
+    @property
+    def bound(self) -> Bound | None:
+        """The loss that no release of these rows can go below; None where that is not known."""
+        return self.numbers.bound
+
+    def write(
+        self,
+        path: str | Path | None = None,
+        *,
+        report: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> Path:
+        """Write the release and its manifest; verify every file before any gets its name.
+
+        The files appear under their names only after another engine has read them and found every
+        promise kept, all or none. An earlier release of that name stays in place until then. No file that
+        was read is ever replaced.
+
+        Anatomy's tables are X.quasi.csv and X.sensitive.csv, several views are X.1.csv, X.2.csv and so on.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The ending chooses the format. Without it, [output] path of the recipe.
+        report : bool, default False
+            Also write the HTML report: X.csv.report.html, or one for each view.
+        force : bool, default False
+            Replace whatever is there; without it, only a release of the same recipe is replaced.
+        progress : callable, optional
+            Called with the name of a stage and the share of it that is done.
+        """
+        return write_release(self, path, report=report, force=force, progress=progress)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the HTML report about this release, one file that needs nothing else.
+
+        Several views have a report each: X.1.html, X.2.html and so on.
+        """
+        write_reports(self, Path(path))
+        return Path(path)
+
+    def verify(self) -> None:
+        """Let another engine recompute every promise from the tables in memory; raise if one is broken."""
+        tables = [part.frame.to_arrow() for part in self.parts]
+        self._accept(tables, verify_table, verify_part_tables)
+
+    def verify_files(self, files: Sequence[Path], tick: Tick) -> None:
+        """Let another engine recompute every promise from files; raise if one is broken."""
+        self._accept(files, partial(verify, manifest=False), verify_part_files, tick)
+
+    def _accept(
+        self,
+        tables: Sequence[Any],
+        verify_one: Callable[..., Verdict],
+        verify_two: Callable[..., Verdict],
+        tick: Tick | None = None,
+    ) -> None:
+        """Compare the verdicts about tables with the numbers."""
+        if self.shape is Shape.TWO_TABLES:
+            accept(verify_two(*tables, self.recipe, rows=self.released), self.numbers, self.shape)
+            return
+        promised = promised_views(self.recipe) if self.shape is Shape.VIEWS else [self.recipe]
+        for at, (part, recipe) in enumerate(zip(self.parts, promised, strict=True)):
+            known = {"rows": part.numbers.released, "original": part.original, "subjects": part.people}
+            accept(verify_one(tables[at], recipe, **known), part.numbers, self.shape, part.title)
+            if tick is not None:
+                tick((at + 1) / len(tables))
+
+    def manifest(self, *digests: str) -> dict[str, Any]:
+        """Return what may be published with the release; `digests` are those of its tables."""
+        return manifest(self, digests)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers that `shoal anonymize --json` prints."""
+        views = {"views_by": self.recipe.output.views_by, "views": [_view(part) for part in self.parts]}
+        bound = told_bound(self.bound)  # first: waiting for it takes time, which `timings` has
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "remarks": list(self.remarks),
+            "seed": self.seed,
+            "rows": self.rows,
+            **_counts(self.numbers),
+            "seconds": round(sum(self.timings.values()), 4),
+            "kinds": self.kinds,
+            **_measured(self.numbers),
+            **bound,
+            "dangers": [danger.to_dict() for danger in self.dangers],
+            "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
+            **(views if self.shape is Shape.VIEWS else {}),
+            **({} if self.shape is Shape.TWO_TABLES else {"composition": self.composition}),
+        }
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
+        views = f"{len(self.parts)} views: " if self.shape is Shape.VIEWS else ""
+        gcp = "" if self.loss_tight.gcp is None else f", GCP {self.loss_tight.gcp:.3g}"
+        return (
+            f"Release({views}{self.released} rows in {self.classes} {self.shape.groups}, {self.suppressed} "
+            f"suppressed; {held}; method {self.method}{gcp})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show guarantees in a notebook, never cells."""
+        facts = {
+            "rows": f"{self.released:,} released, {self.suppressed:,} suppressed",
+            self.shape.groups: f"{self.classes:,}",
+            **{goal.type: f"{goal.achieved} (asked {goal.asked})" for goal in self.goals},
+            "method": f"{self.method}, seed {self.seed}",
+        }
+        if self.loss_tight.gcp is not None:
+            facts["information loss (GCP)"] = f"{self.loss_tight.gcp:.1%}"
+        for part in self.parts:
+            facts[f"columns of {part.title}" if part.title else "columns"] = ", ".join(part.frame.columns)
+        rows = "".join(
+            f'<tr style="text-align: left"><th>{escape(name)}</th><td>{escape(fact)}</td></tr>'
+            for name, fact in facts.items()
+        )
+        return f"<table><caption>shoal release</caption>{rows}</table>"
+
+
+def _view(part: Part) -> dict[str, Any]:
+    """Return the numbers of a view."""
+    return {
+        "columns": part.frame.columns,
+        **_counts(part.numbers),
+        **_measured(part.numbers),
+        **told_bound(part.numbers.bound),
+    }
+
+
+def _counts(numbers: Numbers) -> dict[str, Any]:
+    return {name: getattr(numbers, name) for name in ("released", "suppressed", "classes", "k")}
+
+
+def _measured(numbers: Numbers) -> dict[str, Any]:
+    return {
+        "goals": [goal.to_dict() for goal in numbers.goals],
+        "loss": numbers.loss.to_dict(),
+        "loss_tight": numbers.loss_tight.to_dict(),
+    }

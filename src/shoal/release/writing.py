@@ -1,0 +1,139 @@
+"""Write a release: verified under temporary names, then all files in place, or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from shoal.dangers import earlier, warn_of
+from shoal.recipe import Shape, shareable, shared_digest
+from shoal.release.manifest import EARLIER
+from shoal.release.parts import Part
+from shoal.release.paths import Places
+from shoal.stages import Progress, stage
+from shoal.table import frames
+from shoal.table.overwriting import refuse_overwriting, replaces_release
+from shoal.table.siblings import view_paths
+from shoal.table.write import (
+    all_or_nothing,
+    move_into_place,
+    sha256,
+    temporary,
+    write_table,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+
+def write_release(
+    release: Release, path: str | Path | None, *, report: bool, force: bool, progress: Progress | None
+) -> Path:
+    """Write all files of a release; see `Release.write`."""
+    from shoal.release.reports import charts_meanwhile, report_texts
+
+    target = Path(path or release.recipe.output.path or "")
+    places = Places.of(release.recipe, target, report=report)
+    places.check()
+    note_earlier(release, target)
+    refuse_replacing(release, places, force=force)
+    with ExitStack() as stack:
+        charts = stack.enter_context(charts_meanwhile(release)) if report else []
+        made = [stack.enter_context(temporary(place)) for place in places.all]
+        tables, manifest, reports = _split(made, places)
+        with stage(release.timings, "write", progress) as tick:
+            for at, part in enumerate(release.parts):
+                _write_part(part, tables[at])
+                tick((at + 1) / len(tables))
+        with stage(release.timings, "verify", progress) as tick:
+            release.verify_files(tables, tick)
+        release.numbers.wait_for_bound(progress)
+        digests = [sha256(file) for file in tables]
+        text = json.dumps(release.manifest(*digests), indent=2, ensure_ascii=False)
+        write_text(text + "\n", manifest)
+        if report:
+            with stage(release.timings, "report", progress) as tick:
+                pages = report_texts(release, places.reported, digests, charts)
+                for at, page in enumerate(pages):
+                    write_text(page, reports[at])
+                    tick((at + 1) / len(reports))
+        _move(made, places)
+    return target
+
+
+def write_reports(release: Release, target: Path) -> None:
+    """Write the reports alone; see `Release.report`."""
+    from shoal.release.reports import report_texts
+
+    number = len(release.parts)
+    places = view_paths(target, number) if release.shape is Shape.VIEWS else [target]
+    refuse_overwriting(places, release.reads)
+    pages = report_texts(release, [place.stem for place in places], [None] * number)
+    with ExitStack() as stack:
+        made = [stack.enter_context(temporary(place)) for place in places]
+        for file, page in zip(made, pages, strict=True):
+            write_text(page, file)
+        for file, place in zip(made, places, strict=True):
+            move_into_place(file, place)
+
+
+def refuse_replacing(release: Release, places: Places, *, force: bool) -> None:
+    """Refuse to replace files that were read, or that are not a release of the same recipe."""
+    refuse_overwriting([*places.all, *places.stale()], release.reads)
+    replaces_release(places.all, places.manifest, shared_digest(shareable(release.recipe)), force=force)
+
+
+def note_earlier(release: Release, target: Path) -> None:
+    """Add, and warn of, earlier releases in the folder that are not among those that were checked."""
+    found = earlier(
+        target,
+        release.recipe,
+        release.also,
+        extends=release.extends,
+        accepted=release.accepts_composition,
+    )
+    release.dangers[:] = [*(danger for danger in release.dangers if danger.code != EARLIER), *found]
+    warn_of(found)
+
+
+def _split(made: Sequence[Path], places: Places) -> tuple[Sequence[Path], Path, Sequence[Path]]:
+    """Tell tables, manifest and reports apart."""
+    number = len(places.tables)
+    return made[:number], made[number], made[number + 1 :]
+
+
+def _write_part(part: Part, path: Path) -> None:
+    """Write a table; formats with types get whole numbers and dates that were read as texts as such."""
+    frame = part.frame
+    if path.suffix.lower() not in {".csv", ".tsv"}:
+        others = part.recipe.named("sensitive", "keep")
+        columns = {name: frames.series(frame, name) for name in frame.columns}
+        frame = pl.DataFrame({name: typed(c) if name in others else c for name, c in columns.items()})
+    write_table(frame, path, spreadsheet_safe=part.recipe.output.spreadsheet_safe)
+
+
+def typed(values: pl.Series) -> pl.Series:
+    """Return a text column as numbers or dates if every text is the canonical one; else unchanged."""
+    if values.dtype != pl.String:
+        return values
+    candidates = [values.cast(pl.Int64, strict=False), values.str.to_date("%Y-%m-%d", strict=False)]
+    for typed in candidates:
+        if typed.null_count() == values.null_count() and (typed.cast(pl.String) == values).all():
+            return typed
+    return values
+
+
+def _move(made: Sequence[Path], places: Places) -> None:
+    """Give all files their names, and remove views that this release does not have any more."""
+    stale = places.stale()
+    with all_or_nothing(*places.all, *stale):
+        for temporary_file, place in zip(made, places.all, strict=True):
+            move_into_place(temporary_file, place)
+        for file in stale:
+            file.unlink()

@@ -1,0 +1,272 @@
+"""The verification itself: load the release, look at it from all sides, conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import RecipeError
+from shoal.recipe import Recipe, Shape, omitted_faults
+from shoal.verifier.anatomy import verify_parts
+from shoal.verifier.averages import average_problems
+from shoal.verifier.cells import look_at_cells
+from shoal.verifier.classes import Source, build_classes, check_subjects, load_people
+from shoal.verifier.dangers import danger_findings
+from shoal.verifier.goal import measure, unmeasured
+from shoal.verifier.header import header_problems, quasi_columns, released_columns
+from shoal.verifier.load import Loaded, existing, load, load_arrow
+from shoal.verifier.loss import box_losses, class_losses
+from shoal.verifier.manifest import (
+    Counted,
+    Told,
+    digest_problems,
+    number_problems,
+    read_manifest,
+    told_suppressed,
+)
+from shoal.verifier.nonhomogeneous import measure_fit
+from shoal.verifier.original import load_original, original_problems
+from shoal.verifier.session import Session, UnreadableError, session
+from shoal.verifier.verdict import Problem, Verdict, conclude, count
+from shoal.verifier.views import has_views, one_verdict, promised_views, view_digest_problems, view_files
+from shoal.verifier.wildcard import wildcard_k
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NOT_COUNTED = "People were not counted: the file does not say which rows are one person's."
+
+
+def verify(
+    path: str | Path,
+    recipe: Recipe,
+    *,
+    original: str | Path | pa.Table | None = None,
+    rows: int | None = None,
+    manifest: bool = True,
+    subjects: pa.Array | None = None,
+) -> Verdict:
+    """Recompute every promise of a release from the file alone.
+
+    Parameters
+    ----------
+    path : str or Path
+        The release: .csv, .tsv, .parquet, .arrow or .feather. For Anatomy the name that its two files
+        share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv for X.1.csv,
+        X.2.csv and so on, all of which are verified.
+    recipe : Recipe
+        What was promised: the columns, k and the other goals.
+    original : str, Path or pyarrow.Table, optional
+        The raw table, to check that no row was invented and no sensitive or kept value changed.
+        NH cannot be verified without it: there the originals that fit each row are counted, and
+        the rows that each original fits.
+    rows : int, optional
+        How many rows the maker says it released; of several views, in each.
+    manifest : bool, default True
+        Compare the file with the digest and the numbers in ``<path>.manifest.json``, where there is one.
+    subjects : pyarrow.Array, optional
+        Whose each row of the file is, in its order; never released, so only the maker has it. With it k and
+        all goals count people instead of rows.
+
+    Returns
+    -------
+    Verdict
+        It holds only when the file could be read, has rows, and nothing is wrong with it.
+
+    Raises
+    ------
+    DataError
+        When the release or the original is missing, is a directory or has an unknown ending, and
+        when the original cannot be read, or a row has no subject. A release that cannot be read is a
+        verdict.
+    """
+    _check_subjects(subjects, recipe)
+    if recipe.shape is Shape.TWO_TABLES:
+        if original is not None and not isinstance(original, (str, Path)):
+            message = "A release of the method `anatomy` is compared with a file only."
+            raise RecipeError("recipe.invalid", message, "give the path of the original")
+        return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
+    raw = _existing_original(original)
+    if has_views(recipe):
+        return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
+    release = existing(path)
+    told = read_manifest(release) if manifest else Told()
+    return _verify_file(release, _Task(recipe, raw, rows, subjects, told))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a release is compared with; see `verify`."""
+
+    recipe: Recipe
+    raw: Path | pa.Table | None
+    rows: int | None
+    subjects: pa.Array | None = None
+    told: Told = field(default_factory=Told)
+
+
+def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
+    """Return the original; a file must be there."""
+    return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
+
+
+def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
+    """Verify every view as a table of its own."""
+    parts = promised_views(task.recipe)
+    files = view_files(path, len(parts))
+    told = read_manifest(Path(path)) if manifest else Told()
+    before = view_digest_problems(told, files)
+    verdicts = [
+        _verify_file(file, replace(task, recipe=part, told=told.of_view(at)))
+        for at, (file, part) in enumerate(zip(files, parts, strict=True))
+    ]
+    return one_verdict(verdicts, before, told)
+
+
+def _verify_file(release: Path, task: _Task) -> Verdict:
+    """Verify one file."""
+    problems = digest_problems(task.told, release)
+    with session(in_order=task.subjects is not None) as open_session:
+        try:
+            safe = task.recipe.output.spreadsheet_safe
+            loaded = load(open_session, release, released_columns(task.recipe), spreadsheet_safe=safe)
+        except UnreadableError as fault:
+            return _unread(task.recipe, [*problems, Problem(fault.code, fault.message)])
+        return _judge(open_session, loaded, task, problems)
+
+
+def verify_table(
+    table: pa.Table,
+    recipe: Recipe,
+    *,
+    original: str | Path | pa.Table | None = None,
+    rows: int | None = None,
+    subjects: pa.Array | None = None,
+) -> Verdict:
+    """Recompute every promise of a release that is a pyarrow table in memory.
+
+    See `verify`. Prefer the file where there is one: what is handed out is what must hold.
+    """
+    _check_subjects(subjects, recipe)
+    if recipe.shape is Shape.TWO_TABLES:
+        message = "A release of the method `anatomy` has two tables."
+        raise RecipeError("recipe.invalid", message, "verify both with verify_part_tables")
+    if has_views(recipe):
+        message = "A release in several views has several tables."
+        raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
+    task = _Task(recipe, _existing_original(original), rows, subjects)
+    with session(in_order=subjects is not None) as open_session:
+        try:
+            loaded = load_arrow(open_session, table, "released")
+        except UnreadableError as fault:
+            return _unread(recipe, [Problem(fault.code, fault.message)])
+        return _judge(open_session, loaded, task, [])
+
+
+def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[Problem]) -> Verdict:
+    """Check columns, rows, cells and goals of a loaded release; compare it with original and manifest."""
+    recipe, subjects = task.recipe, task.subjects
+    if faults := omitted_faults(recipe, quasi=task.raw is not None):
+        raise RecipeError.from_faults(faults)
+    original = None if task.raw is None else load_original(open_session, task.raw, recipe)
+    beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
+    problems = [*before, *header_problems(loaded.names, recipe)]
+    problems += _row_problems(loaded.rows, task.rows)
+    remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
+    quasi = quasi_columns(recipe, loaded.names)
+    if not all(loaded.has_once(name) for name in quasi):
+        # Classes by fewer columns would be larger than they are: better no number than that one.
+        return conclude(loaded.rows, 0, 0, unmeasured(recipe), [*problems, *beside], remarks=remarks)
+    source = Source(open_session, loaded, recipe)
+    if subjects is not None:
+        source, found = _with_people(source, subjects)
+        problems += found
+    classes, k = build_classes(source, quasi)
+    looked = look_at_cells(open_session, loaded, recipe)
+    dangers, noted = danger_findings(source, quasi)
+    problems += [*looked.problems, *dangers]
+    remarks += [*looked.remarks, *noted]
+    has_classes = recipe.shape.has_classes
+    if has_classes:
+        findings = measure(source, quasi)
+        problems += [finding.problem for finding in findings if finding.problem]
+        goals = [finding.goal for finding in findings]
+    else:
+        fit = measure_fit(open_session, loaded, original, recipe)
+        problems += fit.problems
+        goals = [fit.goal, *unmeasured(recipe)[1:]]
+        k = int(fit.goal.achieved or 0)
+    problems += beside
+    if original is not None and recipe.output.values == "microaggregate":
+        problems += average_problems(open_session, loaded, original, recipe)
+    losses = _losses(source, original, task.told, quasi if has_classes else [])
+    suppressed = None if original is None else original.rows - loaded.rows
+    told_goals = goals if has_classes or original is not None else None
+    counted = Counted(loaded.rows, classes, told_goals, suppressed, losses, at_least=not has_classes)
+    problems += number_problems(task.told, counted)
+    wildcard = wildcard_k(source, quasi, k) if has_classes else None
+    return conclude(
+        loaded.rows,
+        classes,
+        k,
+        goals,
+        problems,
+        has_classes=has_classes,
+        k_wildcard=wildcard,
+        remarks=remarks,
+    )
+
+
+def _losses(
+    source: Source, original: Loaded | None, told: Told, quasi: Sequence[str]
+) -> dict[str, float | None]:
+    """Measure what a manifest says was lost: by its own number of suppressed rows without the original."""
+    if "loss" not in told.sections or not source.loaded.rows:
+        return {}
+    losses: dict[str, float | None] = {}
+    suppressed = told_suppressed(told)
+    if original is not None:
+        suppressed = max(0, original.rows - source.loaded.rows)
+        if source.recipe.output.values == "generalize":
+            losses |= box_losses(source, original, suppressed)
+    return losses | (class_losses(source, quasi, suppressed) if quasi else {})
+
+
+def _check_subjects(subjects: pa.Array | None, recipe: Recipe) -> None:
+    """Refuse subjects that mean nothing."""
+    if subjects is None:
+        return
+    if not recipe.shape.has_classes:
+        message = f"Method `{recipe.method.name}` counts rows, not people."
+        raise RecipeError("recipe.invalid", message, "verify it without subjects")
+    if has_views(recipe):
+        message = "Several views are several files, each with an order of its own."
+        raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
+    check_subjects(subjects)
+
+
+def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Problem]]:
+    """Count people; not where it is unclear which row is whose."""
+    rows = source.loaded.rows
+    if len(subjects) != rows:
+        message = f"The file has {count(rows, 'row')}, but the subjects of {len(subjects)} are known."
+        return source, [Problem("verify.rows", message)]
+    load_people(source.session, subjects)
+    return replace(source, people=True), []
+
+
+def _row_problems(found: int, told: int | None) -> list[Problem]:
+    problems = []
+    if found == 0:
+        problems.append(Problem("verify.empty", "The file has no rows."))
+    if told is not None and told != found:
+        message = f"The file has {count(found, 'row')}, but {told} should have been released."
+        problems.append(Problem("verify.rows", message))
+    return problems
+
+
+def _unread(recipe: Recipe, problems: Sequence[Problem]) -> Verdict:
+    """Conclude about a file of which nothing is known."""
+    return conclude(0, 0, 0, unmeasured(recipe), problems)

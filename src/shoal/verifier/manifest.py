@@ -1,0 +1,163 @@
+"""The manifest beside a release: the bytes that it describes, and its numbers beside those of the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import floor, isclose, log10
+from pathlib import Path
+from typing import Any
+
+from shoal.verifier.verdict import Goal, Problem, listed
+
+_SLACK = 1 + 1e-6  # of the last digit of a rounded loss
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a manifest says; without a manifest, or without numbers, nothing."""
+
+    problem: str = ""  # what is wrong with the manifest itself
+    sections: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def release(self) -> Mapping[str, Any]:
+        """The section about the files."""
+        return _table(self.sections.get("release"))
+
+    def of_view(self, at: int) -> Told:
+        """Return what is said about one of several views."""
+        views = self.sections.get("views")
+        view = _table(views[at]) if isinstance(views, list) and at < len(views) else {}
+        numbers = {key: value for key, value in view.items() if key != "sha256"}  # compared with all files
+        return Told(sections={**numbers, "release": numbers})
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The same numbers as counted; None where that cannot be done."""
+
+    rows: int
+    classes: int
+    goals: Sequence[Goal] | None
+    suppressed: int | None = None
+    losses: Mapping[str, float | None] = field(default_factory=dict)
+    at_least: bool = False  # goals may be met better than the maker says
+
+
+def read_manifest(path: Path) -> Told:
+    """Read the manifest of a release, given the name of the release."""
+    beside = path.with_name(path.name + ".manifest.json")
+    if not beside.exists():
+        return Told()
+    try:
+        found = json.loads(beside.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return Told(problem="The manifest beside the file cannot be read.")
+    return Told(sections=found)
+
+
+def digest_problems(told: Told, path: Path) -> list[Problem]:
+    """Compare the file's bytes with the manifest; nothing to say where there is none."""
+    if told.problem:
+        return [Problem("verify.digest", told.problem)]
+    if "sha256" not in told.release or str(told.release["sha256"]).lower() == _digest(path):
+        return []
+    return [Problem("verify.digest", "The file is not the one that its manifest describes.")]
+
+
+def parts_digest_problems(told: Told, files: Mapping[str, Path]) -> list[Problem]:
+    """Compare several files with the manifest of the name that they share."""
+    if told.problem:
+        return [Problem("verify.digest", told.problem)]
+    if not told.sections:
+        return []
+    digests = _table(told.release.get("files"))
+    changed = [title for title, file in files.items() if str(digests.get(title)).lower() != _digest(file)]
+    return [
+        Problem("verify.digest", f"The {title} file is not the one that its manifest describes.")
+        for title in changed
+    ]
+
+
+def number_problems(told: Told, counted: Counted) -> list[Problem]:
+    """Compare the numbers of the manifest with those of the file."""
+    wrong = [name for name in ("rows", "classes") if _differs(told.release, name, getattr(counted, name))]
+    if counted.suppressed is not None and _differs(told.sections, "suppressed", counted.suppressed):
+        wrong.append("suppressed")
+    wrong += _wrong_goals(told.sections.get("goals"), counted)
+    losses = _table(told.sections.get("loss"))
+    wrong += [f"loss {name}" for name, lost in counted.losses.items() if not _is_rounded(losses, name, lost)]
+    if not wrong:
+        return []
+    return [
+        Problem(
+            "verify.manifest", f"Numbers of the manifest that are not those of the file: {listed(wrong)}."
+        )
+    ]
+
+
+def told_suppressed(told: Told) -> int:
+    """Return how many rows the manifest says were left out; 0 where it does not say."""
+    found = told.sections.get("suppressed")
+    return found if type(found) is int and found >= 0 else 0
+
+
+def _differs(told: Mapping[str, Any], name: str, counted: int) -> bool:
+    return name in told and told[name] != counted
+
+
+def _wrong_goals(told: Any, counted: Counted) -> list[str]:
+    """Name the goals whose numbers differ; a release may be verified for other goals than it was made for."""
+    if not isinstance(told, list) or counted.goals is None:
+        return []
+    known = {_key(goal.to_dict()): goal for goal in counted.goals}
+    pairs = ((each, known.get(_key(each))) for each in map(_table, told))
+    return [
+        goal.type
+        for each, goal in pairs
+        if goal is not None and not _is_same_goal(each, goal, at_least=counted.at_least)
+    ]
+
+
+def _key(goal: Mapping[str, Any]) -> str:
+    """Return what tells goals apart: one may be asked for twice, with other numbers."""
+    return json.dumps([goal.get(name) for name in ("type", "column", "variant", "asked")], default=str)
+
+
+def _is_same_goal(told: Mapping[str, Any], goal: Goal, *, at_least: bool) -> bool:
+    """Compare what was achieved; people cannot be counted from the file alone."""
+    if told.get("counts", "rows") != goal.counts:
+        return True
+    achieved = told.get("achieved")
+    if achieved is None or goal.achieved is None:
+        return achieved is goal.achieved
+    if not isinstance(achieved, int | float):
+        return False
+    return isclose(achieved, goal.achieved, rel_tol=1e-9) or (at_least and achieved < goal.achieved)
+
+
+def _is_rounded(told: Mapping[str, Any], name: str, counted: float | None) -> bool:
+    """Say whether a loss is the one counted, rounded to three digits; a loss that is not told agrees."""
+    found = told.get(name, counted)
+    if found is None or counted is None:
+        return found is counted
+    if not isinstance(found, int | float):
+        return False
+    if not counted:
+        return found == counted
+    last_digit = 10.0 ** (floor(log10(abs(counted))) - 2)
+    return abs(found - counted) <= last_digit / 2 * _SLACK
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

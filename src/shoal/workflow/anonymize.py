@@ -1,0 +1,195 @@
+"""The main entry points: `shoal.anonymize` and `shoal.encode`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.cluster.clusterer import Clusterer
+from shoal.cluster.registry import METHODS
+from shoal.errors import RecipeError
+from shoal.recipe import Recipe, roles_of
+from shoal.recipe.goals import from_text
+from shoal.recipe.options import MethodName
+from shoal.release.release import Release
+from shoal.stages import Progress, stage
+from shoal.table.columns import Encoded
+from shoal.table.encode import encode as encode_columns
+from shoal.table.orders import with_orders
+from shoal.workflow.prepare import prepare, table_of
+
+
+def anonymize(
+    data: Any,
+    recipe: Recipe | None = None,
+    *,
+    quasi: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
+    identifiers: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    subject: str | None = None,
+    k: int | None = None,
+    goals: Iterable[str | Mapping[str, Any]] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    accept: Mapping[str, Iterable[str]] | None = None,
+    method: MethodName | Clusterer[Any] | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    views: str | list[list[str]] | None = None,
+    views_by: str | None = None,
+    also: Iterable[str | Path] = (),
+    accept_composition: bool = False,
+    bound: bool = True,
+    progress: Progress | None = None,
+) -> Release:
+    """Publish a table so that every row hides among at least k that look alike.
+
+    Parameters
+    ----------
+    data : pandas, Polars or Arrow frame, or Recipe
+        The table; or a recipe whose [input] names a file.
+    recipe : Recipe, optional
+        What to do with a frame. The parameters below override what it says, as flags do; without a recipe
+        they say everything.
+    quasi, sensitive, identifiers, keep, drop : iterables of str
+        The columns of each role. Every column needs one.
+    subject : str, optional
+        The column that tells people apart, where one may have several rows: k and goals count people.
+    k : int
+        Smallest class size.
+    goals : iterable of str or dict, optional
+        Further privacy goals: `"l-diversity column=disease l=3"`, or the same as a mapping.
+    hierarchies : mapping of str to str or dict, optional
+        By column: a file, a nested table, or `{"intervals": [5, 10]}` and the like.
+    accept : mapping of str to iterable of str, optional
+        By column: the dangers that you take knowingly, such as `["unique"]`. They are still listed.
+    method : str or Clusterer, optional
+        How the classes are found: a name, or an object such as `shoal.cluster.KMember(k=5)`, which brings
+        its own options, seed and k.
+    seed, options
+        For a method given by name.
+    views : {"whole", "equal", "unequal", "nested"} or list of lists of str, optional
+        Publish several tables instead of one: which quasi columns each has.
+    views_by : {"clustering", "projection"}, optional
+        Whether each has classes of its own, or all show the classes of one.
+    also : iterable of str or Path, optional
+        Manifests of earlier releases about the same people. What all tables give away together is
+        checked, and refused if it is too much.
+    accept_composition : bool, default False
+        Publish even so; the check is made and reported.
+    bound : bool, default True
+        Compute how much every release must lose at least, a few seconds on large tables.
+    progress : callable, optional
+        Called with the name of a stage and the share of it that is done.
+
+    Returns
+    -------
+    Release
+        Verified by another engine before it is returned.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [31, 33, 58, 60], "sex": ["f", "f", "m", "f"]})
+    >>> shoal.anonymize(people, quasi=["age", "sex"], k=2).table.rows()
+    [('[31, 33]', 'f'), ('[31, 33]', 'f'), ('[58, 60]', '{f, m}'), ('[58, 60]', '{f, m}')]
+    """
+    if isinstance(data, Recipe):
+        recipe, data = data, None
+    roles = roles_of(
+        quasi=quasi,
+        sensitive=sensitive,
+        identifier=identifiers,
+        keep=keep,
+        drop=drop,
+        subject=() if subject is None else (subject,),
+    )
+    chosen = _method(method, seed, options)
+    columns: dict[str, dict[str, Any]] = {name: {"role": role} for name, role in roles.items()}
+    for name, described in _described(hierarchies or {}, accept or {}).items():
+        columns.setdefault(name, {}).update(described)
+    smallest = method.k if k is None and isinstance(method, Clusterer) else k
+    given = None if goals is None else [from_text(g) if isinstance(g, str) else dict(g) for g in goals]
+    changes = {
+        "columns": columns,
+        "privacy": {"k": smallest, "goal": given},
+        "method": chosen,
+        "output": {"views": views, "views_by": views_by},
+    }
+    if recipe is None:
+        if smallest is None:
+            raise RecipeError("recipe.invalid", "k is missing.", "say how many rows a class needs: k=5")
+        recipe = Recipe.from_dict({}, changes=changes)
+    else:
+        recipe = recipe.changed(changes)
+    release = prepare(
+        data, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
+    )
+    with stage(release.timings, "verify", progress):
+        release.verify()
+    release.numbers.wait_for_bound(progress)
+    return release
+
+
+def _method(
+    method: MethodName | Clusterer[Any] | None, seed: int | None, options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the recipe's section about the method."""
+    if not isinstance(method, Clusterer):
+        return {"name": method, "seed": seed, "options": None if options is None else dict(options)}
+    if options is not None or seed is not None:
+        message = "`options` and `seed` are given twice: the method is an object that has its own."
+        raise RecipeError("recipe.invalid", message, "give them to the object, or name the method")
+    (name,) = [name for name, info in METHODS.items() if info.clusterer is type(method)]
+    return {"name": name, "seed": method.seed, "options": method.options.model_dump(exclude_unset=True)}
+
+
+def _described(
+    hierarchies: Mapping[str, Any], accept: Mapping[str, Iterable[str]]
+) -> dict[str, dict[str, Any]]:
+    """Return what the parameters say of columns besides their roles."""
+    columns: dict[str, dict[str, Any]] = {name: {"hierarchy": given} for name, given in hierarchies.items()}
+    for name, dangers in accept.items():
+        taken = [dangers] if isinstance(dangers, str) else list(dangers)
+        columns.setdefault(name, {})["accept"] = taken
+    return columns
+
+
+def encode(
+    data: Any,
+    recipe: Recipe | None = None,
+    *,
+    quasi: Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+) -> Encoded:
+    """Turn the quasi columns of a table into what clusterers take.
+
+    Parameters
+    ----------
+    data : pandas, Polars or Arrow frame
+        The table.
+    recipe : Recipe, optional
+        Kinds, weights and hierarchies. Without it, name the columns with the parameters below.
+    quasi : iterable of str
+        The columns to encode, in order; others are left out.
+    hierarchies : mapping of str to str or dict, optional
+        By column, as for `anonymize`.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [31, 58, 33, 60], "sex": ["f", "m", "f", "f"]})
+    >>> encoded = shoal.encode(people, quasi=["age", "sex"])
+    >>> encoded
+    Encoded(4 rows, 2 quasi columns)
+    >>> shoal.cluster.KMember(k=2, seed=1).fit_predict(encoded)  # one label for each row of people
+    array([1, 0, 1, 0], dtype=int32)
+    """
+    if recipe is None:
+        columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in (hierarchies or {}).items()}
+        changes = {"columns": {**columns, "default": "drop"}}
+        recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
+    table = table_of(data, recipe)
+    return encode_columns(table, with_orders(recipe, table))

@@ -1,0 +1,407 @@
+"""Every method at every k on one table: what each loses, and how long it takes. Nothing is released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.cluster.clusterer import ClusterResult, check_feasible
+from shoal.cluster.registry import METHODS
+from shoal.engine import local
+from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
+from shoal.measure.bound import Bound, recipe_bound, told_bound
+from shoal.measure.loss import Loss
+from shoal.privacy.goalset import GoalSet
+from shoal.recipe import Recipe, Shape, did_you_mean
+from shoal.recipe.options import METHODS as NAMED
+from shoal.report.comparison import write_chart
+from shoal.stages import Progress, stage
+from shoal.table.columns import Encoded
+from shoal.table.encode import encode
+from shoal.table.orders import with_orders
+from shoal.table.overwriting import refuse_overwriting
+from shoal.workflow.prepare import table_of
+from shoal.workflow.publishing import published_as, published_loss
+
+ALL = "all"
+COMPARED = [name for name, info in METHODS.items() if info.shape.is_generalized]
+WARM_ROWS = 201  # odd, so that classes of two leave a row over and the code for that is compiled too
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method did at one k.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall time of the clustering alone: no reading, encoding, compiling, recoding or measuring.
+    classes, suppressed : int
+        Published classes (where a method makes none, different boxes), and rows that would be left out.
+    loss : Loss
+        Of what would be published.
+    """
+
+    seconds: float
+    classes: int
+    suppressed: int
+    loss: Loss
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a method has no classes to offer for this table, and the exit status that goes with it."""
+
+    code: str
+    message: str
+    exit_status: int
+
+    @classmethod
+    def of(cls, error: ShoalError) -> Refusal:
+        """Keep what an error says, but not the error: its traceback holds on to the table."""
+        return cls(error.code, error.message, error.exit_status)
+
+
+Variant = Recipe | Refusal  # the recipe for one method and k, or why there is none
+Encodings = dict[str | None, Encoded]  # by label
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One method at one k; `label` is the column that CM counts, `plain` what k alone would lose.
+
+    `bound` is what every method must lose at least at this k.
+    """
+
+    method: str
+    k: int
+    seed: int
+    label: str | None
+    outcome: Outcome | Refusal
+    plain: Outcome | Refusal | None = None
+    bound: Bound | None = None
+
+    @property
+    def added_loss(self) -> float | None:
+        """What the privacy goals besides k cost: Total IL above that of k alone."""
+        if not isinstance(self.outcome, Outcome) or not isinstance(self.plain, Outcome):
+            return None
+        il, without = self.outcome.loss.il, self.plain.loss.il
+        return None if il is None or without is None else il - without
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, or the error in their place."""
+        done = self.outcome if isinstance(self.outcome, Outcome) else None
+        error = self.outcome if isinstance(self.outcome, Refusal) else None
+        return {
+            "method": self.method,
+            "k": self.k,
+            "seed": self.seed,
+            "seconds": None if done is None else round(done.seconds, 6),
+            "classes": None if done is None else done.classes,
+            "suppressed": None if done is None else done.suppressed,
+            "loss": None if done is None else done.loss.to_dict(),
+            "added_loss": self.added_loss,
+            **told_bound(None if done is None else self.bound),
+            "label": self.label,
+            "error": None if error is None else {"code": error.code, "message": error.message},
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All trials, k by k.
+
+    Parameters
+    ----------
+    trials : tuple of Trial
+    rows : int
+        Of the table.
+    warm_rows : int
+        Each method ran on that many of them first, so that compiling is not part of its seconds.
+    timings : dict of str to float
+        Seconds of what was done once for all: `read`, `encode`, `warm-up`, `bounding`.
+    reads : mapping of str to Path
+        The files that were read, by what they are. No chart is ever written to them.
+    """
+
+    trials: tuple[Trial, ...]
+    rows: int
+    warm_rows: int
+    timings: dict[str, float]
+    reads: Mapping[str, Path] = field(default_factory=dict)
+
+    def is_best(self, trial: Trial) -> bool:
+        """Tell whether no other trial at the same k has a lower Total IL (DM where IL is not defined)."""
+        scores = [_score(other.outcome) for other in self.trials if other.k == trial.k]
+        return isinstance(trial.outcome, Outcome) and _score(trial.outcome) == min(scores)
+
+    @property
+    def exit_status(self) -> int:
+        """0 if any method could run."""
+        refusals = [trial.outcome for trial in self.trials if isinstance(trial.outcome, Refusal)]
+        if len(refusals) < len(self.trials):
+            return 0
+        # Only when all say that the goals cannot be met is that known of the table.
+        return min(refusal.exit_status for refusal in refusals)
+
+    def chart(self, path: str | Path) -> Path:
+        """Draw loss and time against k; the ending (.svg, .png, .html) chooses the format."""
+        refuse_overwriting([Path(path)], self.reads)
+        return write_chart(self.to_dict()["results"], self.rows, Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers that `shoal compare --json` prints."""
+        return {
+            "results": [{**trial.to_dict(), "best": self.is_best(trial)} for trial in self.trials],
+            "rows": self.rows,
+            "warm_rows": self.warm_rows,
+            "timings": {name: round(seconds, 4) for name, seconds in self.timings.items()},
+        }
+
+
+def _score(outcome: Outcome | Refusal) -> tuple[float, float]:
+    """Order outcomes by what they lose; one whose IL is not defined comes after all that have one."""
+    if isinstance(outcome, Refusal):
+        return np.inf, np.inf
+    il = outcome.loss.il
+    return (np.inf, outcome.loss.dm or 0) if il is None else (il, 0)
+
+
+def compare(
+    data: Any,
+    recipe: Recipe | None = None,
+    *,
+    methods: str | Iterable[str] = ALL,
+    ks: Iterable[int] | None = None,
+    bound: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run every method at every k on one table and measure what each would publish.
+
+    The table is read and encoded once. Each method first runs on a few of its rows, untimed, so
+    that no compiling is in its seconds. A method that cannot run on this table says so in its
+    trial, and the others go on.
+
+    Parameters
+    ----------
+    data : pandas, Polars or Arrow frame, or Recipe
+        The table; or a recipe whose [input] names a file.
+    recipe : Recipe, optional
+        What to do with a frame. Its method's options hold for that method alone; the others run
+        with their defaults, all with the recipe's seed.
+    methods : "all" or iterable of str
+        See `shoal methods`.
+    ks : iterable of int, optional
+        Smallest class sizes; without them, the recipe's.
+    bound : bool, default True
+        Also compute what every method must lose at least, once for each k.
+    progress : callable, optional
+        Called with the name of a stage and the share of it that is done.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> people = pl.DataFrame({"age": [31, 33, 58, 60, 61], "sex": ["f", "f", "m", "f", "m"]})
+    >>> recipe = shoal.Recipe.from_roles(quasi=["age", "sex"], k=2)
+    >>> comparison = shoal.compare(people, recipe, methods=["k-member", "mondrian"], ks=[2, 5])
+    >>> [(trial.method, trial.k, trial.outcome.classes) for trial in comparison.trials]
+    [('k-member', 2, 2), ('mondrian', 2, 2), ('k-member', 5, 1), ('mondrian', 5, 1)]
+    """
+    import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
+
+    if isinstance(data, Recipe):
+        recipe, data = data, None
+    if recipe is None:
+        message = "No recipe is given to compare methods with."
+        raise RecipeError("recipe.invalid", message, "compare(recipe), or compare(table, recipe)")
+    if recipe.shape is Shape.VIEWS:
+        message = "Methods are compared on one table, and the recipe asks for several views."
+        raise RecipeError("recipe.invalid", message, 'compare with views = "whole"')
+    names, sizes = _plan(methods, [recipe.privacy.k] if ks is None else list(ks))
+    timings: dict[str, float] = {}
+    with stage(timings, "read", progress):
+        table = table_of(data, recipe)
+        recipe = with_orders(recipe, table)
+        _check_rows(table.height, sizes)
+    asked = [(name, k, _variant(recipe, name, k)) for k in sizes for name in names]
+    with stage(timings, "encode", progress):
+        encodings = _encodings(table, [variant for _, _, variant in asked])
+    with stage(timings, "warm-up", progress) as tick:
+        warm_rows = _warm_up(encodings, [_variant(recipe, name, 2) for name in names], tick)
+    bounds: dict[int, Bound | None] = {}
+    if bound:
+        with stage(timings, "bounding", progress) as tick:
+            bounds = _bounds(encodings, [variant for _, _, variant in asked], tick)
+    trials = []
+    for at, (name, k, variant) in enumerate(asked, 1):
+        title = f"{name}, k = {k} ({at} of {len(asked)})"
+        outcome = _outcome(encodings, variant, title, progress)
+        label = variant.label if isinstance(variant, Recipe) else None
+        plain = None
+        if recipe.privacy.goal and isinstance(outcome, Outcome):
+            plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
+        trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain, bounds.get(k)))
+    return Comparison(tuple(trials), table.height, warm_rows, timings, recipe.files)
+
+
+def _plan(methods: str | Iterable[str], ks: list[int]) -> tuple[list[str], list[int]]:
+    """Return the methods and the k's to run, each once; report everything that is wrong with them."""
+    named = [methods] if isinstance(methods, str) else list(methods)
+    faults = [*_method_faults(named), *_k_faults(ks)]
+    if faults:
+        raise RecipeError.from_faults(faults)
+    return COMPARED if ALL in named else list(dict.fromkeys(named)), list(dict.fromkeys(ks))
+
+
+def _method_faults(named: Sequence[str]) -> list[Fault]:
+    known = [ALL, *COMPARED]
+    listed = f"methods: {', '.join(known)}"
+    faults = [] if named else [Fault("recipe.invalid", "No method is named.", listed)]
+    for name in dict.fromkeys(named):
+        if name == "auto":
+            message = "`auto` is no method to compare: it stands for one of the others."
+            faults.append(Fault("recipe.invalid", message, listed))
+        elif name in NAMED and name not in METHODS:
+            message = f"This version of shoal does not have the method `{name}` yet."
+            faults.append(Fault("recipe.not_available", message, f"leave it out; {listed}"))
+        elif name in METHODS and name not in COMPARED:
+            message = f"`{name}` publishes quasi values as they are: it has no loss to compare."
+            faults.append(Fault("recipe.invalid", message, f"leave it out; {listed}"))
+        elif name not in known:
+            message = f"`{name}` is not a method that shoal knows."
+            faults.append(Fault("recipe.invalid", message, did_you_mean(name, known) or listed))
+    return faults
+
+
+def _k_faults(ks: Sequence[Any]) -> list[Fault]:
+    hint = "give k's as whole numbers, for example 5, 10, 25"
+    faults = [] if ks else [Fault("recipe.invalid", "No k is given.", hint)]
+    for k in dict.fromkeys(ks):
+        if not isinstance(k, int) or k < 2:
+            message = f"k = {k} should be a whole number of at least 2."
+            faults.append(Fault("recipe.invalid", message, hint))
+    return faults
+
+
+def _check_rows(n_rows: int, ks: Sequence[int]) -> None:
+    """Refuse every k above the number of rows before any work is done."""
+    faults: list[Fault] = []
+    for k in ks:
+        try:
+            check_feasible(n_rows, k)
+        except InfeasibleError as error:
+            faults += error.faults
+    if faults:
+        raise InfeasibleError.from_faults(faults)
+
+
+def _variant(recipe: Recipe, method: str, k: int) -> Variant:
+    """Return the recipe with another method and k, checked as if it had been written so."""
+    sections = recipe.to_dict()
+    options = recipe.method.options if method == recipe.method.name else {}
+    sections["method"] = {"name": method, "seed": recipe.method.seed, "options": options}
+    sections["privacy"] = {**sections["privacy"], "k": k}
+    try:
+        return Recipe.from_dict(sections, base=recipe.resolve(""))
+    except RecipeError as error:
+        return Refusal.of(error)
+
+
+def _without_goals(variant: Variant) -> Variant:
+    """Return the recipe with k as its only goal, to see what the others cost."""
+    if isinstance(variant, Refusal):
+        return variant
+    return variant.model_copy(update={"privacy": variant.privacy.model_copy(update={"goal": []})})
+
+
+def _encodings(table: pl.DataFrame, variants: Sequence[Variant]) -> Encodings:
+    """Encode the table once for each label: that is all that an encoding takes from a method."""
+    encodings: Encodings = {}
+    for variant in variants:
+        if isinstance(variant, Recipe) and variant.label not in encodings:
+            encodings[variant.label] = encode(table, variant)
+    return encodings
+
+
+def _bounds(
+    encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]
+) -> dict[int, Bound | None]:
+    """Bound the loss at each k, whatever the method."""
+    by_k = {variant.privacy.k: variant for variant in variants if isinstance(variant, Recipe)}
+    found = {}
+    for at, (k, variant) in enumerate(by_k.items()):
+        progress = partial(_tick_part, tick, at, len(by_k))
+        found[k] = recipe_bound(encodings[variant.label], variant, progress=progress)
+    return found
+
+
+def _tick_part(tick: Callable[[float], None], at: int, parts: int, share: float) -> None:
+    """Let one of several equal parts fill its part of the bar."""
+    tick((at + share) / parts)
+
+
+def _warm_up(encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]) -> int:
+    """Run each method on a few rows, so that its code is compiled and loaded; return how many."""
+    warm_rows = 0
+    for at, variant in enumerate(variants, 1):
+        if isinstance(variant, Recipe):
+            sample = _sample(encodings[variant.label], variant)
+            warm_rows = max(warm_rows, sample.n_rows)
+            with suppress(ShoalError):  # a method that refuses will say so when its turn comes
+                local.run(sample, variant, METHODS[variant.method.name])
+        tick(at / len(variants))
+    return warm_rows
+
+
+def _sample(encoded: Encoded, variant: Recipe) -> Encoded:
+    """Take an odd number of rows from all over the table, of those that would be clustered."""
+    suppresses = variant.privacy.missing == "suppress"
+    rows = np.flatnonzero(~encoded.missing_rows()) if suppresses else np.arange(encoded.n_rows)
+    rows = rows[: len(rows) - 1 + len(rows) % 2]
+    spread = np.linspace(0, len(rows) - 1, min(len(rows), WARM_ROWS)).astype(np.int64)
+    return encoded.take(rows[spread])
+
+
+def _outcome(
+    encodings: Encodings, variant: Variant, title: str, progress: Progress | None
+) -> Outcome | Refusal:
+    """Run one method at one k."""
+    if isinstance(variant, Refusal):
+        return variant
+    encoded = encodings[variant.label]
+    clock: dict[str, float] = {}
+    try:
+        with stage(clock, title, progress) as tick:
+            found = local.run(encoded, variant, METHODS[variant.method.name], tick)
+        return _measured(encoded, found, variant, clock[title])
+    except ShoalError as error:
+        return Refusal.of(error)
+
+
+def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: float) -> Outcome:
+    """Measure what would be published, as `anonymize` does."""
+    published = published_as(encoded, found, variant)
+    sizes = np.bincount(published.labels[published.labels >= 0])
+    has_classes = variant.shape.has_classes
+    goals = GoalSet.of(encoded, variant) if has_classes else None
+    k, smallest = variant.privacy.k, int(sizes.min())
+    if smallest < k and has_classes:  # the loss of such classes says nothing beside those of others
+        message = f"The smallest class has {smallest} rows, not {k}."
+        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    if goals is not None and not goals.judge(published.labels).good.all():
+        message = "A class does not meet a privacy goal."
+        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    return Outcome(
+        seconds=seconds,
+        classes=len(sizes),
+        suppressed=encoded.n_rows - int(sizes.sum()),
+        loss=published_loss(encoded, published, variant),
+    )

@@ -1,0 +1,448 @@
+"""Add new rows to an earlier release without telling more about them than a release of their own would."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.cluster.systematic import Systematic
+from shoal.dangers import Values, refuse_unique
+from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
+from shoal.measure.bound import NO_BOUND
+from shoal.measure.loss import Loss
+from shoal.recipe import Recipe, Shape
+from shoal.recipe.options import SystematicOptions
+from shoal.recode.inside import narrowest_class
+from shoal.recode.publish import publish
+from shoal.release.parts import Numbers, Part
+from shoal.release.release import Release
+from shoal.stages import Progress, Tick, stage
+from shoal.table import frames
+from shoal.table.columns import Encoded, IntArray
+from shoal.table.encode import encode, kinds_of
+from shoal.table.orders import with_orders
+from shoal.table.read import read_release
+from shoal.table.write import manifest_path, sha256
+from shoal.verifier import Goal, Verdict, verify, verify_table
+from shoal.workflow.prepare import table_of
+
+_UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
+_METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Extension(Release):
+    """An earlier release with new rows added: a release like any other, and what became of the new rows.
+
+    `rows`, `released` and `suppressed` are those of a release: `released` counts the rows of the
+    whole table, earlier and new; `suppressed` the new rows that miss a quasi value and are left out
+    where the recipe says so. What the earlier release had left out is not known and not counted.
+    Rows held back are in none of these.
+
+    Losses of the earlier rows cannot be told without their raw values, so in `loss` and `loss_tight`
+    only `dm` and `c_avg` are there, of the rows released; all else is None. `profile` is empty, and
+    there is no report.
+
+    Parameters
+    ----------
+    earlier : int
+        Rows of the earlier release. All of them are in this one, as they were.
+    added : int
+        New rows released: `released` = `earlier` + `added`.
+    joined : int
+        Those of them that are in a class which the earlier release has too.
+    new_classes : int
+        Classes that the earlier release does not have.
+    held_back : pandas, Polars or Arrow frame
+        The new rows that could not be released yet, fewer than k, as they were given. They are raw:
+        keep them where the raw table is, and offer them again together with the next rows.
+    """
+
+    earlier: int
+    added: int
+    joined: int
+    new_classes: int
+    held_back: Any
+
+    def manifest(self, *digests: str) -> dict[str, Any]:
+        """Return what may be published with the release: not how many rows wait, and no losses."""
+        known = super().manifest(*digests)
+        extends = {"sha256": self.extends, "rows": self.earlier}
+        return {"extends": extends, **{key: known[key] for key in known if key not in _UNKNOWN}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers."""
+        counts = {name: getattr(self, name) for name in ("earlier", "added", "joined", "new_classes")}
+        return {**super().to_dict(), **counts, "held_back": len(self.held_back)}
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
+        return (
+            f"Extension({self.released} rows in {self.classes} classes: {self.earlier} earlier, "
+            f"{self.added} added; {len(self.held_back)} held back; {held})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def extend(
+    release: str | Path | Release, data: Any, recipe: Recipe, *, progress: Progress | None = None
+) -> Extension:
+    """Add new rows to an earlier release; hold back those that would be too few.
+
+    Whoever has both releases can take them apart and sees which rows are new, class by class. So
+    the new rows of every class are at least k, and nothing that was published before changes:
+
+    1. Each new row that lies inside published classes is counted for the narrowest of them (least
+       weighted published cost, then the first in canonical order). Where k or more are counted for
+       one class, they join it, and its published values stay as they are.
+    2. All other new rows, if they are at least k, are put into classes among themselves by
+       systematic clustering with the recipe's seed. A class that is published like an earlier one
+       is one with it.
+    3. Fewer than k are held back.
+
+    Rows that join are not asked to wait for the sake of the rest: it may be held back because
+    others have joined.
+
+    Parameters
+    ----------
+    release : str, Path or Release
+        The earlier release. It is verified first.
+    data : pandas, Polars or Arrow frame
+        The new rows, raw, with the columns that the earlier raw table had.
+    recipe : Recipe
+        That of the earlier release. It must publish ranges, as text.
+    progress : callable, optional
+        Called with the name of a stage and the share of it that is done.
+
+    Returns
+    -------
+    Extension
+        Verified by another engine before it is returned; `write` it like a release.
+
+    Warns
+    -----
+    SensitiveUnprotectedWarning
+        When the new rows of a class share one sensitive value, even where the class as a whole does not.
+
+    Raises
+    ------
+    PromiseError
+        When the earlier release does not hold.
+    RecipeError, DataError, HierarchyError
+        When the new rows do not fit the recipe, the recipe asks for what cannot be extended
+        (`recipe.not_available`), or a column whose kind the recipe leaves open is now of another kind.
+
+    Notes
+    -----
+    [kabir2011]_ let new rows join, and widen, the classes that are published already. Whoever compares
+    the releases then learns where the new rows lie; hence frozen classes here.
+
+    What can still be learned: that a row is new, and so that somebody known to be new is among the
+    new rows of a class. That is at least k rows, but not the whole class. Never offer a row that was
+    released before, or a person who is in the release already: k counts rows, and somebody who is in
+    twice hides among fewer than k others.
+
+    References
+    ----------
+    .. [kabir2011] Kabir, Wang, Bertino. Efficient Systematic Clustering Method for k-Anonymization.
+       Acta Informatica 48 (2011). doi:10.1007/s00236-010-0131-6
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> recipe = shoal.Recipe.from_roles(quasi=["age"], k=2)
+    >>> release = shoal.anonymize(pl.DataFrame({"age": [31, 33, 58, 60]}), recipe)
+    >>> extension = shoal.extend(release, pl.DataFrame({"age": [32, 45, 31]}), recipe)
+    >>> extension.table["age"].to_list()
+    ['[31, 33]', '[31, 33]', '[31, 33]', '[31, 33]', '[58, 60]', '[58, 60]']
+    >>> extension.held_back["age"].to_list()
+    [45]
+    """
+    import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
+
+    _refuse_unavailable(recipe)
+    timings: dict[str, float] = {}
+    with stage(timings, "read", progress):
+        # A lazy frame is collected once; None would stand for the recipe's own input.
+        given = frames.to_polars(data) if data is None or isinstance(data, pl.LazyFrame) else data
+        table = table_of(given, recipe)
+        asked, recipe = recipe, with_orders(recipe, table)
+        earlier, digest = _read_earlier(release, recipe)
+    with stage(timings, "encode", progress):
+        everybody = encode(table, recipe)
+        encoded = everybody.take(~_left_out(everybody, recipe))
+    with stage(timings, "cluster", progress) as tick:
+        frozen = _classes(earlier, recipe)
+        box = _joined_box(encoded, frozen, recipe.privacy.k)
+        rest = encoded.take(box < 0)
+        labels = _cluster(rest, recipe, tick)
+    with stage(timings, "recode", progress):
+        texts, rows = _texts(encoded, frozen, box, rest, labels, recipe)
+        added = _added(table, texts, rows, recipe)
+        sizes = _sizes(earlier, added, recipe)
+        frame = _together(earlier, added, recipe)
+    held = np.sort(rest.order) if labels is None else np.zeros(0, np.int64)
+    numbers = _numbers(sizes, everybody.n_rows - encoded.n_rows, recipe.privacy.k)
+    extension = Extension(
+        parts=(Part("", frame, recipe, numbers),),
+        numbers=numbers,
+        rows=numbers.released + numbers.suppressed,
+        method=_METHOD,
+        reason=_REASON,
+        seed=recipe.method.seed,
+        **_counts(sizes),
+        recipe=recipe,
+        timings=timings,
+        kind=frames.kind_of(data),
+        held_back=_rows_of(given, held),
+        extends=digest,
+        reads=recipe.files | _earlier_reads(release),
+        kinds=kinds_of(everybody, asked),
+    )
+    refuse_unique(Values(frame), recipe)
+    with stage(timings, "verify", progress):
+        extension.verify()
+    _warn_unprotected(added, recipe)
+    return extension
+
+
+def _refuse_unavailable(recipe: Recipe) -> None:
+    """Refuse what the rules of an extension say nothing about, so that none is broken in silence."""
+    output = recipe.output
+    reasons = {
+        f'values = "{output.values}"': output.values != "generalize",
+        f'bounds_as = "{output.bounds_as}"': output.bounds_as != "text",
+        "goals besides k": bool(recipe.privacy.goal),
+        "a subject column": bool(recipe.named("subject")),
+        recipe.shape.value: recipe.shape is not Shape.CLASSES,
+    }
+    found = [what for what, applies in reasons.items() if applies]
+    if found:
+        message = f"A release of this recipe cannot be extended yet: it has {', '.join(found)}."
+        hint = "anonymize the earlier and the new rows together instead, and withdraw the earlier release"
+        raise RecipeError("recipe.not_available", message, hint)
+
+
+def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.DataFrame, str | None]:
+    """Verify the earlier release and return its rows, quasi columns as texts, and its file's digest."""
+    if isinstance(release, Release):
+        verdict = verify_table(release.frame.to_arrow(), recipe)
+        _check_holds(verdict)
+        frame, digest = release.frame, None
+    else:
+        verdict = verify(release, recipe)
+        _check_holds(verdict)
+        frame = read_release(Path(release), spreadsheet_safe=recipe.output.spreadsheet_safe)
+        digest = sha256(Path(release))
+    if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
+        raise _read_in_two_ways()
+    columns = {name: frames.series(frame, name) for name in frame.columns}
+    frame = pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
+    if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
+        raise _read_in_two_ways()
+    return frame, digest
+
+
+def _earlier_reads(release: str | Path | Release) -> dict[str, Path]:
+    """Return the files of the earlier release, or those that it was made from, by what they are."""
+    if isinstance(release, Release):
+        return dict(release.reads)
+    path = Path(release).absolute()
+    return {"the earlier release": path, "the manifest of the earlier release": manifest_path(path)}
+
+
+def _check_holds(verdict: Verdict) -> None:
+    if not verdict.holds:
+        broken = " ".join(f"{problem.code}: {problem.message}" for problem in verdict.problems)
+        message = f"The earlier release does not keep what this recipe promises. {broken}"
+        raise PromiseError("promise.broken", message, "extend it with the recipe that it was made with")
+
+
+def _read_in_two_ways() -> DataError:
+    message = "The earlier release can be read in several ways: two engines found different rows."
+    return DataError("data.unreadable", message, "give the file as shoal has written it")
+
+
+def _classes(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Return the classes of a release in canonical order, quasi columns in recipe order."""
+    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    plain = pl.DataFrame({str(at): frames.series(table, name) for at, name in enumerate(recipe.quasi)})
+    classes = plain.unique().sort(plain.columns, nulls_last=True)
+    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
+
+
+def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
+    """Mark the rows that miss a value where the recipe suppresses these, within its limit."""
+    if recipe.privacy.missing != "suppress":
+        return np.zeros(encoded.n_rows, dtype=bool)
+    marks = encoded.missing_rows()
+    allowed = recipe.privacy.max_suppressed
+    if marks.sum() > recipe.privacy.may_suppress(encoded.n_rows):
+        raise InfeasibleError(
+            "infeasible.suppression",
+            f"{marks.sum()} of {encoded.n_rows} new rows miss a quasi value, but only a share of {allowed} "
+            "may be left out.",
+            "offer them when they are complete, or raise max_suppressed",
+        )
+    return marks
+
+
+def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
+    """Return the earlier class that each row joins; -1 where fewer than k would."""
+    box = narrowest_class(encoded, frozen)
+    counted = np.bincount(box[box >= 0], minlength=frozen.height)
+    enough = np.append(counted >= k, False)  # -1 indexes the extra last entry
+    return np.where(enough[box], box, np.int32(-1))
+
+
+def _cluster(rest: Encoded, recipe: Recipe, progress: Tick) -> IntArray | None:
+    """Put rows into classes among themselves; None if they are too few."""
+    if rest.n_rows < recipe.privacy.k:
+        return None
+    given = recipe.options
+    options = given if isinstance(given, SystematicOptions) else None
+    return Systematic(recipe.privacy.k, seed=recipe.method.seed, options=options).fit(rest, progress).labels
+
+
+def _texts(
+    encoded: Encoded,
+    frozen: pl.DataFrame,
+    box: IntArray,
+    rest: Encoded,
+    labels: IntArray | None,
+    recipe: Recipe,
+) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
+    """Return the published quasi values of the rows added, and where these rows stand in the input."""
+    texts, rows = [frozen[box[box >= 0]]], [encoded.order[box >= 0]]
+    if labels is not None:
+        published = publish(rest, labels, recipe)
+        texts.append(published.classes[published.labels])
+        rows.append(rest.order)
+    return pl.concat(texts), np.concatenate(rows)
+
+
+def _added(
+    table: pl.DataFrame, texts: pl.DataFrame, rows: npt.NDArray[np.int64], recipe: Recipe
+) -> pl.DataFrame:
+    """Put the released columns of the new rows together."""
+    others = {name: frames.series(table, name).gather(rows) for name in recipe.named("sensitive", "keep")}
+    return pl.DataFrame({**{name: texts[name] for name in texts.columns}, **others})
+
+
+def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Count the earlier and the added rows of each class, from the published texts alone.
+
+    Another engine verifies the release, but only here are both at hand: so the promise about the
+    rows added is checked here.
+    """
+    keys = {
+        str(at): pl.concat([frames.series(earlier, name), frames.series(added, name)], rechunk=True)
+        for at, name in enumerate(recipe.quasi)
+    }
+    is_new = np.arange(earlier.height + added.height) >= earlier.height
+    counts = [(~pl.col("new")).sum().alias("earlier"), pl.col("new").sum().alias("added")]
+    sizes = pl.DataFrame({**keys, "new": is_new}).group_by(list(keys)).agg(counts)
+    if sizes["added"].is_between(1, recipe.privacy.k - 1).any():
+        message = f"Some class would get fewer than {recipe.privacy.k} new rows; nothing was released."
+        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+    return sizes
+
+
+def _numbers(sizes: pl.DataFrame, suppressed: int, k: int) -> Numbers:
+    """Return the numbers of an extension that follow from the sizes of its classes."""
+    whole = sizes["earlier"].cast(pl.Int64) + sizes["added"].cast(pl.Int64)
+    released, smallest = int(whole.sum()), int(whole.min())  # type: ignore[arg-type]
+    loss = Loss(None, None, None, dm=int((whole * whole).sum()), c_avg=released / len(whole) / k, cm=None)
+    return Numbers(
+        released=released,
+        suppressed=suppressed,
+        classes=len(whole),
+        k=smallest,
+        goals=(Goal("k-anonymity", None, asked=k, achieved=smallest, holds=smallest >= k, counts="rows"),),
+        loss=loss,
+        loss_tight=loss,
+    )
+
+
+def _counts(sizes: pl.DataFrame) -> dict[str, Any]:
+    """Count the earlier and the added rows, and their classes."""
+    earlier, added = sizes["earlier"].cast(pl.Int64), sizes["added"].cast(pl.Int64)
+    return {
+        "earlier": int(earlier.sum()),
+        "added": int(added.sum()),
+        "joined": int(added.filter(earlier > 0).sum()),
+        "new_classes": int((earlier == 0).sum()),
+    }
+
+
+def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Put earlier and new rows into one table, in canonical order: sorted by what is published."""
+    names = [*recipe.quasi, *recipe.named("sensitive", "keep")]
+    columns = {
+        str(at): _stacked(frames.series(earlier, name), frames.series(added, name))
+        for at, name in enumerate(names)
+    }
+    rows = pl.DataFrame(columns).sort(list(columns), nulls_last=True)
+    return pl.DataFrame({name: rows[str(names.index(name))] for name in earlier.columns})
+
+
+def _stacked(earlier: pl.Series, added: pl.Series) -> pl.Series:
+    """Put new values below earlier ones, which stay what they are; where types do not fit, as texts."""
+    if added.null_count() == len(added):
+        added = pl.repeat(None, len(added), dtype=earlier.dtype, eager=True)
+    elif earlier.null_count() == len(earlier):
+        earlier = pl.repeat(None, len(earlier), dtype=added.dtype, eager=True)
+    elif earlier.dtype.is_numeric() and added.dtype.is_numeric():
+        added = _in_type(added, earlier.dtype)
+    if earlier.dtype != added.dtype:
+        earlier, added = _as_texts(earlier), _as_texts(added)
+    return pl.concat([earlier.alias("values"), added.alias("values")], rechunk=True)
+
+
+def _in_type(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return numbers in another type if that changes none of them."""
+    typed = numbers.cast(dtype, strict=False)
+    return typed if typed.cast(numbers.dtype, strict=False).equals(numbers) else numbers
+
+
+def _as_texts(values: pl.Series) -> pl.Series:
+    """Write values as a CSV file would have them."""
+    if values.dtype == pl.String:
+        return values
+    lines = pl.DataFrame({"values": values}).write_csv(include_header=False, quote_style="never")
+    texts = pl.Series(lines.split("\n")[:-1], dtype=pl.String)
+    return texts.set(values.is_null(), None)
+
+
+def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of the caller's frame as they are: a detour by Polars would lose pandas' types."""
+    kind = frames.kind_of(data)
+    if kind == "pandas":
+        return data.iloc[rows]
+    return data.take(rows) if kind == "pyarrow" else frames.to_polars(data)[rows]
+
+
+def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:
+    """Warn when the new rows of a class share one sensitive value, which a comparison would show."""
+    keys = {str(at): frames.series(added, name) for at, name in enumerate(recipe.quasi)}
+    for name in recipe.named("sensitive") if added.height else ():
+        pairs = pl.DataFrame({**keys, "value": frames.series(added, name)})
+        kinds = pairs.group_by(list(keys)).agg(pl.col("value").n_unique())["value"]
+        alike = int((kinds == 1).sum())
+        if alike:
+            warnings.warn(
+                f"The new rows of {alike} of {len(kinds)} classes share one value of `{name}`: whoever "
+                "compares the two releases knows that value for everybody among them. k-anonymity does not "
+                "protect against this.",
+                SensitiveUnprotectedWarning,
+                stacklevel=3,
+            )

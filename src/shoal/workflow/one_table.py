@@ -1,0 +1,136 @@
+"""A release in one table: classes, or a box for each row."""
+
+from __future__ import annotations
+
+import warnings
+
+from shoal.cluster.clusterer import ClusterResult
+from shoal.cluster.registry import choose
+from shoal.dangers import Scene, find_dangers
+from shoal.engine import local
+from shoal.errors import GroupShiftWarning
+from shoal.measure.bound import Bound, recipe_bound
+from shoal.measure.profile import profile
+from shoal.recipe import Recipe
+from shoal.recode.publish import publish
+from shoal.release.parts import Numbers, Part
+from shoal.release.release import Release
+from shoal.stages import Meanwhile, Progress, stage
+from shoal.table.columns import Encoded
+from shoal.table.encode import encode, kinds_of
+from shoal.verifier import Goal
+from shoal.workflow.job import Job
+from shoal.workflow.publishing import (
+    achieved_goals,
+    class_costs,
+    loss_of_costs,
+    published_as,
+    raw_columns,
+    released_frame,
+    tight_loss,
+)
+
+_FEW_ROWS = 200_000
+
+
+def make_one_table(job: Job) -> Release:
+    """Make a release in one table."""
+    recipe, timings = job.recipe, job.timings
+    with stage(timings, "encode", job.progress):
+        encoded = encode(job.table, recipe)
+    method, reason = choose(recipe.method.name, job.table.height)
+    with stage(timings, "cluster", job.progress) as tick:
+        found = local.run(encoded, recipe, method, tick)
+    part = make_part(job, encoded, found, recipe, timings, job.progress)
+    if recipe.shape.needs_original:
+        _warn_of_shift()
+    return Release(
+        parts=(part,),
+        numbers=part.numbers,
+        method=method.name,
+        reason=reason,
+        seed=recipe.method.seed,
+        remarks=part.remarks,
+        dangers=list(part.dangers),
+        kinds=kinds_of(encoded, job.asked),
+        **job.about(),
+    )
+
+
+def make_part(
+    job: Job,
+    encoded: Encoded,
+    found: ClusterResult,
+    recipe: Recipe,
+    timings: dict[str, float],
+    progress: Progress | None,
+    title: str = "",
+) -> Part:
+    """Publish and measure what a method found in one table, or in one view of it."""
+    table = job.table
+    bounding = _bounding(job, encoded, recipe, timings, progress)
+    with stage(timings, "recode", progress):
+        published = published_as(encoded, found, recipe)
+        frame, people = released_frame(table, encoded, published, recipe)
+        job.companions.note(table, encoded, published, recipe)
+    with stage(timings, "measure", progress):
+        has_classes = recipe.shape.has_classes
+        # Boxes of single rows make no classes: what is said about the rows then is said by group.
+        shown = published if has_classes else publish(encoded, found.labels, recipe)
+        costs = class_costs(encoded, published, recipe)
+        lost = loss_of_costs(encoded, published, costs, recipe)
+        smallest, further = achieved_goals(encoded, published, recipe)
+        k = smallest if found.ring is None else found.ring
+        scene = Scene(job.values, encoded, recipe, shown.labels, published, recipe.shape.groups)
+        shown_costs = costs if has_classes else class_costs(encoded, shown, recipe)
+        return Part(
+            title=title,
+            frame=frame,
+            recipe=recipe,
+            numbers=Numbers(
+                released=frame.height,
+                suppressed=table.height - frame.height,
+                classes=published.classes.height,
+                k=k,
+                goals=(_k_anonymity(k, recipe, counts_people=people is not None), *further),
+                loss=lost,
+                # A box over k neighbours is as tight as it can be.
+                loss_tight=tight_loss(encoded, published, recipe) if has_classes else lost,
+                bounding=bounding,
+            ),
+            profile=profile(table, encoded, shown.labels, shown.classes, shown_costs, recipe),
+            people=people,
+            original=raw_columns(table, recipe) if recipe.shape.needs_original else None,
+            labels=encoded.in_input_order(shown.labels),
+            dangers=tuple(find_dangers(scene)),
+            remarks=found.remarks,
+        )
+
+
+def _bounding(
+    job: Job, encoded: Encoded, recipe: Recipe, timings: dict[str, float], progress: Progress | None
+) -> tuple[Meanwhile[Bound | None], ...]:
+    """Start to compute the lower bound of the loss, if it is asked for."""
+    if not job.bound:
+        return ()
+    # It keeps all processors busy for a while, when publishing and verifying small tables do not.
+    started = Meanwhile(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
+    if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
+        started.result(progress)
+    return (started,)
+
+
+def _k_anonymity(k: int, recipe: Recipe, *, counts_people: bool) -> Goal:
+    asked = recipe.privacy.k
+    counts = "people" if counts_people else "rows"
+    return Goal("k-anonymity", None, asked=asked, achieved=k, holds=k >= asked, counts=counts)
+
+
+def _warn_of_shift() -> None:
+    """Warn of what boxes of single rows do not protect against."""
+    warnings.warn(
+        "An attacker who knows for certain which row of this release is one person's can tell the rows of "
+        "the whole group apart: boxes of single rows hide behind one secret shift for each group.",
+        GroupShiftWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,128 @@
+"""Publish what a method found, and measure what was published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from shoal.cluster.clusterer import ClusterResult
+from shoal.measure.loss import Loss, loss
+from shoal.measure.published import published_costs
+from shoal.measure.readings import tight_costs
+from shoal.privacy.goalset import GoalSet
+from shoal.privacy.repair import repair
+from shoal.recipe import Recipe, Shape
+from shoal.recipe.goals import COUNTED, LDiversity
+from shoal.recipe.goals import Goal as AskedGoal
+from shoal.recode.publish import Published, publish, publish_ring
+from shoal.table import frames
+from shoal.table.columns import Encoded
+from shoal.table.readings import FloatArray
+from shoal.verifier import Goal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Published:
+    """Publish what a method found: classes, whole columns at one level, or a box for each row."""
+    if recipe.shape is Shape.BOXES:
+        return publish_ring(encoded, found.labels, recipe, found.ring or recipe.privacy.k)
+    published = publish(encoded, found.labels, recipe, found.levels)
+    goals = GoalSet.of(encoded, recipe)
+    # Classes that are published alike are one. That never harms a goal but where they share people.
+    while goals is not None and goals.counts_people and not goals.judge(published.labels).good.all():
+        repaired = repair(encoded, published.labels, goals, may_suppress=0)
+        published = publish(
+            encoded, repaired.labels, recipe
+        )  # at their own extremes: levels may not cover them
+    return published
+
+
+def achieved_goals(encoded: Encoded, published: Published, recipe: Recipe) -> tuple[int, tuple[Goal, ...]]:
+    """Return the size of the smallest class, in people, and what is achieved of every further goal."""
+    goals = GoalSet.of(encoded, recipe) if published.classes.height else None
+    if goals is None or not recipe.shape.has_classes:
+        return int(np.bincount(published.labels[published.labels >= 0]).min()), ()
+    judgement = goals.judge(published.labels)
+    return judgement.people, tuple(
+        Goal(
+            type=asked.type,
+            column=asked.column,
+            asked=asked.asked,
+            achieved=_number(achieved, asked),
+            holds=holds,
+            variant=getattr(asked, "variant", getattr(asked, "distance", None)),
+            counts="people" if goals.counts_people else "rows",
+        )
+        for asked, achieved, holds in zip(goals.asked, judgement.achieved, judgement.holds, strict=True)
+    )
+
+
+def _number(achieved: float, asked: AskedGoal) -> int | float | None:
+    """Return what JSON can hold: whole numbers where values are counted, nothing for infinity."""
+    if not np.isfinite(achieved):
+        return None
+    return int(achieved) if isinstance(asked, LDiversity) and asked.variant in COUNTED else achieved
+
+
+def published_loss(encoded: Encoded, published: Published, recipe: Recipe) -> Loss:
+    """Measure what was published."""
+    return loss_of_costs(encoded, published, class_costs(encoded, published, recipe), recipe)
+
+
+def loss_of_costs(encoded: Encoded, published: Published, costs: FloatArray | None, recipe: Recipe) -> Loss:
+    """Measure what was published, given what each class costs; without classes, sizes are not defined."""
+    lost = loss(encoded, published.labels, costs, recipe.privacy.k)
+    return lost if recipe.shape.has_classes else replace(lost, dm=None, c_avg=None, cm=None)
+
+
+def tight_loss(encoded: Encoded, published: Published, recipe: Recipe) -> Loss:
+    """Measure the classes' own values."""
+    return loss(encoded, published.labels, tight_costs(encoded, published.labels), recipe.privacy.k)
+
+
+def class_costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray | None:
+    """Return what each class loses; typical values have no width."""
+    return published_costs(encoded, published.classes) if recipe.output.values == "generalize" else None
+
+
+def raw_columns(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
+    """Keep the raw columns beside which alone boxes of single rows can be verified."""
+    columns = {name: frames.series(table, name) for name in recipe.named("quasi", "sensitive", "keep")}
+    for name in recipe.quasi:
+        values = columns[name]
+        if isinstance(values.dtype, pl.Datetime):
+            # With a zone, DuckDB would show the time in that of the session.
+            columns[name] = values.dt.replace_time_zone(None)
+        elif isinstance(values.dtype, pl.Enum):
+            columns[name] = values.cast(pl.String)
+    return pl.DataFrame(columns).to_arrow()
+
+
+def released_frame(
+    table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe
+) -> tuple[pl.DataFrame, pa.Array | None]:
+    """Put the published columns together, in canonical order: sorted by what is published.
+
+    Columns are built from the recipe alone, so nothing that has no role can slip through. Returns the
+    person of each row too, where a subject column tells: for the verifier, never to be written.
+    """
+    inside = published.labels >= 0
+    order = encoded.order[published.partner[inside]]
+    others = recipe.named("sensitive", "keep")
+    # Classes are numbered in the order of their texts, so this sorts by all published columns.
+    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    keys = {"class": pl.Series(published.labels[inside])}
+    keys |= {str(at): frames.series(table, name).gather(order) for at, name in enumerate(others)}
+    people = {} if encoded.person is None else {"person": pl.Series(encoded.person[inside])}
+    rows = pl.DataFrame({**keys, **people}).sort(list(keys), nulls_last=True)
+    columns = {name: rows[str(at)] for at, name in enumerate(others)}
+    for name in published.classes.columns:
+        columns[name] = frames.series(published.classes, name).gather(rows["class"])
+    written = [made for name in table.columns for made in published.names.get(name, [name])]
+    frame = pl.DataFrame({name: columns[name] for name in written if name in columns})
+    return frame, rows["person"].to_arrow() if people else None
