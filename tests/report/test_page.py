@@ -71,7 +71,7 @@ def page(html):
         "Not drawn, because there are too few rows or values to tell apart: city .",
         "A shared value of disease . In 13 of 255 classes",
         "A shared value of cost . In no class",
-        "These go out as they are: ward .",
+        "These are released unchanged: ward .",
         "shoal verify stays-k7.csv --recipe stays.toml",
         "ab" * 32,
         "Byun and others, 2007.",

@@ -97,11 +97,14 @@ class Profile:
     ----------
     class_sizes : tuple of pairs of int
         How many classes have each size, by size.
+    groups : str
+        What they are called: groups, where rows of a class do not look alike.
     """
 
     columns: tuple[ColumnProfile, ...]
     sensitive: tuple[SensitiveProfile, ...]
     class_sizes: tuple[tuple[int, int], ...]
+    groups: str = "classes"
 
 
 def profile(
@@ -149,7 +152,7 @@ def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recip
     sizes = np.bincount(labels[inside])
     counts = np.unique(sizes[sizes > 0], return_counts=True)
     class_sizes = tuple((int(size), int(count)) for size, count in zip(*counts, strict=True))
-    return Profile((), sensitive, class_sizes)
+    return Profile((), sensitive, class_sizes, recipe.shape.groups)
 
 
 def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:

@@ -70,7 +70,7 @@ def report_texts(
             recipe=to_toml(shareable(recipe)),
             verify_command=_verify_command(names[at], release.shape),
             versions=versions(),
-            digest=digests[at],
+            digest=_digest(release, digests, at),
             remarks=part.remarks,
             composition=release.composition,
             dangers=[danger.to_dict() for danger in part.dangers],
@@ -85,3 +85,10 @@ def _verify_command(name: str, shape: Shape) -> str:
     """Return what to type to check the files."""
     original = " --original RAW.csv" if shape.needs_original else ""
     return f"shoal verify {quote(name)} --recipe RECIPE.toml{original}"
+
+
+def _digest(release: Release, digests: Sequence[str | None], at: int) -> str | None:
+    """Return the digest of the table of a report, or those of both tables of Anatomy."""
+    if release.shape is not Shape.TWO_TABLES or digests[0] is None:
+        return digests[at]
+    return ", ".join(f"{part.title}: {digest}" for part, digest in zip(release.parts, digests, strict=True))

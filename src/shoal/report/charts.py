@@ -52,11 +52,13 @@ def loss_chart(columns: Sequence[ColumnProfile]) -> Picture:
     return _bar_chart(bars, "information lost (% of the column)", f"Information lost by column. {told}.")
 
 
-def class_chart(class_sizes: Sequence[tuple[int, int]]) -> Picture:
-    """Draw how many classes there are of each size."""
+def class_chart(class_sizes: Sequence[tuple[int, int]], groups: str = "classes") -> Picture:
+    """Draw how many classes, or groups, there are of each size."""
     bars = [Bar(name, count, whole(count)) for name, count in size_bins(class_sizes)]
     told = "; ".join(f"{bar.name} rows: {bar.text}" for bar in bars)
-    return _bar_chart(bars, "classes of that many rows (count)", f"Classes by size. {told}.", least_step=1)
+    return _bar_chart(
+        bars, f"{groups} of that many rows (count)", f"{groups.capitalize()} by size. {told}.", least_step=1
+    )
 
 
 def size_bins(class_sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:

@@ -41,7 +41,10 @@ class Charts:
 def draw_charts(profile: Profile) -> Charts:
     """Draw the charts of a report. They show what was released, so they need not wait for its verdict."""
     columns = _most_lost(_drawable(profile))
-    pictures = [charts.class_chart(profile.class_sizes), *map(charts.distribution_chart, columns)]
+    pictures = [
+        charts.class_chart(profile.class_sizes, profile.groups),
+        *map(charts.distribution_chart, columns),
+    ]
     if profile.columns and all(column.share_lost is not None for column in profile.columns):
         pictures.append(charts.loss_chart(_most_lost(profile.columns)))
     class_sizes, *others = draw(pictures, charts.CONFIG)
@@ -96,6 +99,8 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         holds=all(goal["holds"] for goal in facts.goals),
         counts_people=any(goal.get("counts") == "people" for goal in facts.goals),
         protected={name for goal in facts.goals for name in _columns(goal)},
+        n_groups=sum(count for _, count in facts.profile.class_sizes),
+        group="class" if facts.shape.has_classes else "group",
         style=Markup(style),  # our own file, not anybody's text
         loss_chart=None if drawn.losses is None else Markup(drawn.losses),
         class_chart=Markup(drawn.class_sizes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
@@ -10,7 +11,7 @@ from shoal.dangers import Scene, find_dangers
 from shoal.engine import local
 from shoal.errors import GroupShiftWarning
 from shoal.measure.bound import Bound, recipe_bound
-from shoal.measure.profile import profile
+from shoal.measure.profile import group_profile, profile
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
 from shoal.release.parts import Numbers, Part
@@ -82,7 +83,10 @@ def make_part(
         smallest, further = achieved_goals(encoded, published, recipe)
         k = smallest if found.ring is None else found.ring
         scene = Scene(job.values, encoded, recipe, shown.labels, published, recipe.shape.groups)
-        shown_costs = costs if has_classes else class_costs(encoded, shown, recipe)
+        described = profile(table, encoded, published.labels, published.classes, costs, recipe)
+        if not has_classes:
+            groups = group_profile(table, encoded, shown.labels, recipe)
+            described = replace(groups, columns=described.columns)
         return Part(
             title=title,
             frame=frame,
@@ -98,7 +102,7 @@ def make_part(
                 loss_tight=tight_loss(encoded, published, recipe) if has_classes else lost,
                 bounding=bounding,
             ),
-            profile=profile(table, encoded, shown.labels, shown.classes, shown_costs, recipe),
+            profile=described,
             people=people,
             original=raw_columns(table, recipe) if recipe.shape.needs_original else None,
             labels=encoded.in_input_order(shown.labels),
