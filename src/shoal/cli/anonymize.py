@@ -230,9 +230,9 @@ def _summary(result: dict[str, Any]) -> str:
 
 
 def _recipe(source: Path, changes: dict[str, Any]) -> Any:
-    from shoal.recipe import Recipe
+    from shoal.recipe import MANIFEST_ENDING, Recipe
 
-    if source.suffix.lower() == ".toml":
+    if source.suffix.lower() == ".toml" or source.name.endswith(MANIFEST_ENDING):
         return Recipe.load(source, changes=changes)
     return Recipe.from_dict({"input": {"path": str(source.absolute())}}, changes=changes)
 

@@ -16,7 +16,9 @@ from shoal.cli.views import Views, given_views
 
 def verify(
     released: Annotated[Path, typer.Argument(metavar="OUT", help="The released file.")],
-    recipe: Annotated[Path | None, typer.Option("--recipe", help="The recipe that it was made with.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="The recipe that it was made with, or a manifest.")
+    ] = None,
     quasi: Quasi = None,
     sensitive: Sensitive = None,
     identifier: Identifier = None,
@@ -35,6 +37,8 @@ def verify(
 ) -> None:
     """Check a released file: read it with another engine and compare with what was promised.
 
+    Without a recipe and flags, the manifest next to the file says what was promised.
+
     Of several views X.1.csv, X.2.csv and so on give X.csv: all are checked.
 
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
@@ -44,6 +48,8 @@ def verify(
         from shoal.verifier import verify as check
 
         roles = given_roles(quasi, sensitive, identifier, keep, drop, accept=accept)
+        if recipe is None and not (roles or k or goal or views):
+            recipe = _manifest_of(released)
         asked = _recipe(recipe, roles, k, goal, views)
         if junit is not None:
             refuse_overwriting([junit], asked.files | _reads(released, original))
@@ -56,6 +62,14 @@ def verify(
             say(verdict)
         if not verdict.holds:
             raise typer.Exit(1)
+
+
+def _manifest_of(released: Path) -> Path | None:
+    """Return the manifest next to a release, if there is one."""
+    from shoal.table.write import manifest_path
+
+    manifest = manifest_path(released) if released.name else None
+    return manifest if manifest is not None and manifest.is_file() else None
 
 
 def _recipe(

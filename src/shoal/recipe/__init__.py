@@ -11,7 +11,7 @@ from shoal.recipe.faults import (
     did_you_mean,
     omitted_faults,
 )
-from shoal.recipe.recipe import Recipe, roles_of, to_toml
+from shoal.recipe.recipe import MANIFEST_ENDING, Recipe, roles_of, to_toml
 from shoal.recipe.sections import ENDINGS, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
@@ -21,6 +21,7 @@ __all__ = [
     "ANATOMY_GROUP",
     "ENDINGS",
     "GRID_HINT",
+    "MANIFEST_ENDING",
     "Column",
     "Input",
     "Method",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +17,8 @@ from shoal.recipe.faults import own_faults, schema_fault
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Sections
 from shoal.recipe.shape import Shape
+
+MANIFEST_ENDING = ".manifest.json"
 
 
 class Recipe(Sections):
@@ -33,19 +37,24 @@ class Recipe(Sections):
 
     @classmethod
     def load(cls, path: str | Path, *, changes: Mapping[str, Any] | None = None) -> Recipe:
-        """Read a TOML recipe; paths inside it are relative to its folder.
+        """Read a TOML recipe, or the recipe in a manifest; paths inside it are relative to its folder.
 
         `changes` is laid over the file's sections before anything is checked, so that a flag can
         supply what the file leaves out.
         """
+        is_manifest = str(path).endswith(MANIFEST_ENDING)
         try:
-            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
+            data = _recipe_in(text) if is_manifest else tomllib.loads(text)
         except OSError as error:
             reason = error.strerror or "no reason given"
             raise RecipeError(
                 "recipe.unreadable", f"The recipe {path} cannot be opened: {reason}.", "check the path"
             ) from None
-        except (ValueError, RecursionError):  # TOML's and Unicode's errors are ValueErrors
+        except (ValueError, RecursionError):  # TOML's, JSON's and Unicode's errors are ValueErrors
+            if is_manifest:
+                message = f"The manifest {path} does not hold a recipe."
+                raise RecipeError("recipe.unreadable", message, "give one that shoal wrote") from None
             # tomllib's own text quotes the offending characters, so it is not passed on.
             raise RecipeError(
                 "recipe.unreadable",
@@ -117,6 +126,27 @@ class Recipe(Sections):
         )
         columns = {name: {"role": role} for name, role in roles.items()}
         return cls.from_dict({"columns": columns, "privacy": {"k": k}}, changes=changes)
+
+    def __repr__(self) -> str:
+        return f"Recipe({'; '.join(f'{name}: {what}' for name, what in self._facts().items())})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        """Show the recipe in a notebook."""
+        rows = "".join(
+            f'<tr style="text-align: left"><th>{escape(name)}</th><td>{escape(what)}</td></tr>'
+            for name, what in self._facts().items()
+        )
+        return f"<table><caption>shoal recipe</caption>{rows}</table>"
+
+    def _facts(self) -> dict[str, str]:
+        """Return what matters most, as texts: columns by role, k, goals, method."""
+        roles = ("quasi", "sensitive", "identifier", "keep", "drop", "subject")
+        columns = {role: ", ".join(self.named(role)) for role in roles if self.named(role)}
+        goals = {"goals": ", ".join(goal.type for goal in self.privacy.goal)} if self.privacy.goal else {}
+        return {**columns, "k": str(self.privacy.k), **goals, "method": self.method.name}
 
     def named(self, *roles: str) -> list[str]:
         """Return the columns that have one of `roles`, in recipe order."""
@@ -190,6 +220,15 @@ class Recipe(Sections):
     def to_toml(self) -> str:
         """Write the recipe as TOML that `load` reads back."""
         return to_toml(self.to_dict())
+
+
+def _recipe_in(manifest: str) -> dict[str, Any]:
+    """Return the recipe that a manifest holds; a ValueError where it holds none."""
+    found = json.loads(manifest)
+    recipe = found.get("recipe") if isinstance(found, dict) else None
+    if not isinstance(recipe, dict):
+        raise ValueError
+    return {key: section for key, section in recipe.items() if key != "sha256"}
 
 
 def to_toml(sections: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ class Trial:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """All trials, k by k.
 
@@ -137,6 +138,38 @@ class Comparison:
     warm_rows: int
     timings: dict[str, float]
     reads: Mapping[str, Path] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """List the trials, one a line, never cells."""
+        lines = self._lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = [
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines
+        ]
+        return "\n".join([f"Comparison on {self.rows} rows", *(text.rstrip() for text in texts)])
+
+    def _repr_html_(self) -> str:
+        """Show the trials in a notebook, never cells."""
+        head, *lines = self._lines()
+        cells = "".join(f"<th>{escape(text)}</th>" for text in head)
+        rows = "".join("<tr>" + "".join(f"<td>{escape(t)}</td>" for t in line) + "</tr>" for line in lines)
+        caption = f"<caption>shoal comparison on {self.rows:,} rows</caption>"
+        return f"<table>{caption}<tr>{cells}</tr>{rows}</table>"
+
+    def _lines(self) -> list[list[str]]:
+        """Return the trials as texts, with a heading."""
+        lines = [["method", "k", "IL", "GCP", "classes", "seconds", ""]]
+        for trial in self.trials:
+            done = trial.outcome
+            if isinstance(done, Refusal):
+                lines.append([trial.method, str(trial.k), "", "", "", "", done.code])
+                continue
+            il = "" if done.loss.il is None else f"{done.loss.il:,.0f}"
+            gcp = "" if done.loss.gcp is None else f"{done.loss.gcp:.1%}"
+            best = "lowest loss" if self.is_best(trial) else ""
+            seconds = f"{done.seconds:.3f}"
+            lines.append([trial.method, str(trial.k), il, gcp, f"{done.classes:,}", seconds, best])
+        return lines
 
     def is_best(self, trial: Trial) -> bool:
         """Tell whether no other trial at the same k has a lower Total IL (DM where IL is not defined)."""
