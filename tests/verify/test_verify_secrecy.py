@@ -182,3 +182,43 @@ def test_importing_the_verifier_loads_neither_duckdb_nor_pyarrow() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_small_shares_an_engine_that_writes_nothing_to_disk(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.csv", tmp_path / "large.csv"
+    small.write_text(HEADER)
+    with large.open("wb") as file:
+        file.truncate(9 << 20)
+    with session(small) as one, session(small, None) as other, session(small, large) as own:
+        spills = [opened.row("SELECT current_setting('temp_directory')")[0] for opened in (one, other, own)]
+        one.rows("CREATE TABLE released AS SELECT 1 AS a")
+        one.rows("CREATE TEMP TABLE seen AS SELECT 1 AS a")
+        assert not other.succeeds("SELECT * FROM released")
+        assert not other.succeeds("SELECT * FROM seen")
+        before = [name for (name,) in other.rows("SELECT database_name FROM duckdb_databases()")]
+
+    assert spills == ["", "", str(own.folder / "spill")]
+    assert sum(name.startswith("verification_") for name in before) == 2
+    with session(small) as later:
+        after = [name for (name,) in later.rows("SELECT database_name FROM duckdb_databases()")]
+    assert sum(name.startswith("verification_") for name in after) == 1
+
+
+def test_an_engine_is_not_shared_with_a_fork(tmp_path: Path) -> None:
+    code = f"""
+import multiprocessing, pathlib
+from shoal.verifier.session import session
+path = pathlib.Path({str(tmp_path / "x.csv")!r})
+path.write_text("a")
+def count(_):
+    with session(path) as opened:
+        return opened.row("SELECT count(*) FROM range(100000)")[0]
+if __name__ == "__main__":
+    assert count(0) == 100000
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(count, range(4)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[100000, 100000, 100000, 100000]"

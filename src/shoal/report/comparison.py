@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib.resources import files
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from shoal.errors import OutputError
 from shoal.report.charts import GRID, INK, Spec
 from shoal.report.drawing import inline
 from shoal.report.engine import draw_png, draw_svg
-from shoal.report.numbers import percent, rounded, significant, whole
+from shoal.report.numbers import rounded
+from shoal.report.templates import load_template, style_sheet
 from shoal.table.write import move_into_place, temporary, unwritable
 
 Results = Sequence[Mapping[str, Any]]  # as `shoal compare --json` lists them
@@ -164,28 +164,18 @@ def _panel(base: Spec, title: str, y: Spec, shape: Spec) -> Spec:
 
 def _page(drawn: str, results: Results, rows: int) -> str:
     """Put the picture and its numbers into one page that needs nothing else."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("shoal.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "whole": whole, "significant": significant, "percent": percent, "times_bound": _times_bound,
-    }  # fmt: skip
-    style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     alt_text = "Loss and time of each method against k. The numbers are in the table below the chart."
-    return environment.get_template("comparison.html.jinja").render(
-        style=Markup(style),  # our own file, not anybody's text
+    template = load_template("comparison.html.jinja", {"times_bound": _times_bound})
+    rendered: str = template.render(
+        style=Markup(style_sheet()),  # our own file, not anybody's text
         chart=Markup(inline(drawn, alt_text)),
         results=results,
         bounds={result["k"]: result for result in results if result["bound"] is not None},
         rows=rows,
     )
+    return rendered
 
 
 def _times_bound(result: Mapping[str, Any]) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
+from functools import cache
 from typing import Any
 
 from shoal.measure.profile import ColumnProfile, Profile
@@ -14,7 +14,8 @@ from shoal.measure.scale import SMALLEST
 from shoal.report import charts
 from shoal.report.drawing import draw
 from shoal.report.facts import Facts
-from shoal.report.numbers import percent, significant, whole
+from shoal.report.numbers import significant, whole
+from shoal.report.templates import load_template, style_sheet
 
 # Every measure of loss, with what it means; the page shows them in this order.
 MEASURES: dict[str, tuple[str, str]] = {
@@ -74,26 +75,10 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
     html : str
         One self-contained page; the same facts give the same text.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("shoal.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "whole": whole,
-        "significant": significant,
-        "percent": percent,
-        "goal": _goal_value,
-        "columns": _columns,
-    }
-    style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     drawn = drawn or draw_charts(facts.profile)
-    return environment.get_template("page.html.jinja").render(
+    page: str = _template().render(
         facts=facts,
         profile=facts.profile,
         holds=all(goal["holds"] for goal in facts.goals),
@@ -101,7 +86,7 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         protected={name for goal in facts.goals for name in _columns(goal)},
         n_groups=sum(count for _, count in facts.profile.class_sizes),
         group="class" if facts.shape.has_classes else "group",
-        style=Markup(style),  # our own file, not anybody's text
+        style=Markup(style_sheet()),  # our own file, not anybody's text
         loss_chart=None if drawn.losses is None else Markup(drawn.losses),
         class_chart=Markup(drawn.class_sizes),
         distributions=[(column, Markup(chart), _table(column)) for column, chart in drawn.distributions],
@@ -113,6 +98,12 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         kinds=KINDS,
         smallest=SMALLEST,
     )
+    return page
+
+
+@cache
+def _template() -> Any:
+    return load_template("page.html.jinja", {"goal": _goal_value, "columns": _columns})
 
 
 def _drawable(profile: Profile) -> list[ColumnProfile]:

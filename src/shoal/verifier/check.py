@@ -128,7 +128,7 @@ def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
 def _verify_file(release: Path, task: _Task) -> Verdict:
     """Verify one file."""
     problems = digest_problems(task.told, release)
-    with session(in_order=task.subjects is not None) as open_session:
+    with session(release, task.raw, in_order=task.subjects is not None) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
             loaded = load(open_session, release, released_columns(task.recipe), spreadsheet_safe=safe)
@@ -157,7 +157,7 @@ def verify_table(
         message = "A release in several views has several tables."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
     task = _Task(recipe, _existing_original(original), rows, subjects)
-    with session(in_order=subjects is not None) as open_session:
+    with session(table, task.raw, in_order=subjects is not None) as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")
         except UnreadableError as fault:

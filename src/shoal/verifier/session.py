@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,6 +18,10 @@ from shoal.verifier.leftovers import clear_leftovers, title
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+
+_SMALL = 8 << 20  # bytes, of which even a compressed file fits into memory many times
+_numbers = count(1)
 
 
 class UnreadableError(Exception):
@@ -66,27 +73,93 @@ class Session:
 
 
 @contextmanager
-def session(*, in_order: bool = False) -> Iterator[Session]:
-    """Open a database for one verification; `in_order` keeps the rows of every table in the file's order."""
-    import duckdb
+def session(*sources: Path | pa.Table | None, in_order: bool = False) -> Iterator[Session]:
+    """Open a database for one verification.
 
+    Starting DuckDB takes longer than to verify a few thousand rows. What is small enough to need no disk is
+    verified by one engine for the whole process, each time in an empty database; all else has its own.
+
+    Parameters
+    ----------
+    *sources : Path, pyarrow.Table or None
+        What will be read, as far as that is known; without any, it counts as large.
+    in_order : bool, default False
+        Keep the rows of every table in the file's order.
+    """
     clear_leftovers()
-    with TemporaryDirectory(prefix=title(), ignore_cleanup_errors=True) as folder:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            # DuckDB spills into the working directory unless told otherwise.
-            "temp_directory": str(Path(folder, "spill")),
-            # A verifier neither fetches code nor looks at Python's variables for tables.
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "python_enable_replacements": "false",
-            # Without it threads write their rows as they come, which is quicker.
-            "preserve_insertion_order": str(in_order).lower(),
-        }
-        database = duckdb.connect(":memory:", config=config)
+    known = [_size(source) for source in sources if source is not None]
+    opened = _shared(in_order) if known and sum(known) <= _SMALL else _own(in_order)
+    with opened as (database, folder):
+        yield Session(database, folder)
+
+
+def _size(source: Path | pa.Table) -> int:
+    """Return the number of bytes of a file or table; a file that cannot be asked counts as large."""
+    if not isinstance(source, Path):
+        return int(source.nbytes)
+    try:
+        return source.stat().st_size
+    except OSError:
+        return _SMALL + 1
+
+
+@contextmanager
+def _own(in_order: bool) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Start an engine that may write to a folder of this verification what does not fit into memory."""
+    with _folder() as folder:
+        # DuckDB spills into the working directory unless told otherwise.
+        database = _start(in_order, str(folder / "spill"))
         try:
-            yield Session(database, Path(folder))
+            yield database, folder
         finally:
             database.close()
+
+
+@contextmanager
+def _shared(in_order: bool) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Attach an empty database to the engine of this process, which writes nothing to disk."""
+    import duckdb
+
+    database = _engine(in_order, os.getpid()).cursor()
+    name = f"verification_{next(_numbers)}"
+    database.execute(f"ATTACH ':memory:' AS {name}")
+    database.execute(f"USE {name}")
+    try:
+        with _folder() as folder:
+            yield database, folder
+    finally:
+        with suppress(duckdb.Error):  # an interruption may have left a statement unfinished
+            database.execute("USE memory")
+            database.execute(f"DETACH {name}")
+        database.close()
+
+
+@cache
+def _engine(in_order: bool, process: int) -> duckdb.DuckDBPyConnection:
+    """Start the engine of a process: that of a process does not work in its forks."""
+    return _start(in_order, "")
+
+
+def _start(in_order: bool, spill: str) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": spill,
+        # A verifier neither fetches code nor looks at Python's variables for tables.
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "python_enable_replacements": "false",
+        # Without it threads write their rows as they come, which is quicker.
+        "preserve_insertion_order": str(in_order).lower(),
+    }
+    return duckdb.connect(":memory:", config=config)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Make a folder that only this user can read; it goes away with the verification."""
+    with TemporaryDirectory(prefix=title(), ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def exactly(path: Path) -> str:
