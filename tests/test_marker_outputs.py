@@ -129,7 +129,7 @@ def listed(request, tmp_path_factory):
     more = ["--json", "--no-bound", "--accept-composition"]
     text = printed("anonymize", folder / "recipe.toml", "-o", folder / "out.csv", *form, *more)
     beside = [*folder.glob("*.manifest.json"), *folder.glob("*.report.html")]
-    assert len(beside) == {"whole": 2, "views": 3, "anatomy": 1}[request.param]
+    assert len(beside) == {"whole": 2, "views": 3, "anatomy": 2}[request.param]
     return [text, *(file.read_text(encoding="utf-8") for file in beside)]
 
 
@@ -145,4 +145,5 @@ def test_no_value_that_a_recipe_lists_is_in_manifest_or_report(listed):
 def test_reprs_in_terminal_and_notebook_show_no_mark(folder):
     release = shoal.anonymize(Recipe.load(folder / "recipe.toml"))
     assert "k-anonymity" in release._repr_html_()
-    assert_unmarked(repr(release), str(release), release._repr_html_(), repr(release.profile))
+    (part,) = release.parts
+    assert_unmarked(repr(release), str(release), release._repr_html_(), repr(part), repr(part.profile))
