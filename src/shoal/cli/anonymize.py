@@ -133,13 +133,15 @@ def publish(
     force: bool = False,
 ) -> dict[str, Any]:
     """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
-    from shoal.release.paths import Places
     from shoal.report.engine import engine_ahead
-    from shoal.warm import jobs_left
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output is named.", 'use -o FILE, or [output] path = "..."')
     with engine_ahead():
+        # Loaded late, while the engine starts.
+        from shoal.release.paths import Places
+        from shoal.warm import jobs_left
+
         also = list(also)
         places = Places.of(recipe, Path(recipe.output.path), report=True)
         replaced = _check(places, recipe, also, force=force)
