@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PrivacyWarning
@@ -96,20 +96,23 @@ def compiled_meanwhile(jobs: Sequence[str], counted: Counted | None = None) -> I
     jobs = _left(jobs)
     total = len(kernels_of(jobs))
     compilers: list[_Compiler] = []
+    ready: set[str] = set()
+    lock = Lock()
 
-    def count() -> None:
-        ready = {name for compiler in compilers for name in compiler.ready}
-        if counted is not None and total:
-            counted(min(len(ready), total), total)
+    def note(*names: str) -> None:
+        with lock:  # each compiler has a thread of its own that calls this
+            ready.update(names)
+            if counted is not None and total:
+                counted(min(len(ready), total), total)
 
     long = [job for job in jobs if job.startswith("local-search")]
     others = [job for job in jobs if job not in long]
     shares = [long, others] if long else [others[::2], others[1::2]]
-    count()
+    note()
     try:
         with suppress(OSError):  # where the system allows no other process, this one compiles
             for share in filter(None, shares):
-                compilers.append(_Compiler(share, count))
+                compilers.append(_Compiler(share, note))
         yield compilers
         for compiler in compilers:
             compiler.wait()
@@ -121,12 +124,11 @@ def compiled_meanwhile(jobs: Sequence[str], counted: Counted | None = None) -> I
 class _Compiler:
     """A process that compiles, and the thread that listens to it."""
 
-    def __init__(self, jobs: Sequence[str], count: Callable[[], None]) -> None:
-        self.ready: set[str] = set()
+    def __init__(self, jobs: Sequence[str], note: Callable[[str], None]) -> None:
         # -P: nothing in the working folder is taken for a module.
         command = [sys.executable, "-P", "-m", "shoal.warm", *jobs]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self._thread = Thread(target=self._listen, args=(count,))
+        self._thread = Thread(target=self._listen, args=(note,))
         self._thread.start()
 
     def wait(self) -> int:
@@ -139,12 +141,12 @@ class _Compiler:
         self._process.kill()
         self.wait()
 
-    def _listen(self, count: Callable[[], None]) -> None:
+    def _listen(self, note: Callable[[str], None]) -> None:
+        """Pass on the name of each kernel that is ready."""
         assert self._process.stdout is not None
         with self._process.stdout:
             for line in self._process.stdout:
-                self.ready.add(line.strip())
-                count()
+                note(line.strip())
 
 
 def kernels_of(jobs: Sequence[str]) -> set[str]:
@@ -170,7 +172,7 @@ def _mark(job: str) -> Path:
 
 
 def run_job(job: str) -> None:
-    """Run a tiny table through a method (`name`, or `name:goals`), the bound, or the check beside another."""
+    """Run a tiny table through a method (`name`, or `name:goals`), the bound, or the check against an earlier release."""
     from shoal.workflow.prepare import prepare
 
     if job == BOUND:
