@@ -172,7 +172,7 @@ def _mark(job: str) -> Path:
 
 
 def run_job(job: str) -> None:
-    """Run a tiny table through a method (`name`, or `name:goals`), the bound, or the check against an earlier release."""
+    """Run a tiny table through a method (`name` or `name:goals`), the bound, or a check of two releases."""
     from shoal.workflow.prepare import prepare
 
     if job == BOUND:
