@@ -88,9 +88,11 @@ def test_a_file_that_a_recipe_names_is_never_overwritten(
 
 def test_an_input_where_the_manifest_would_go_is_never_overwritten(folder: Path) -> None:
     PEOPLE.write_csv(folder / "x.csv.manifest.json")
+    asked = RECIPE.replace("people.csv", "x.csv.manifest.json")
+    assert asked != RECIPE
+    (folder / "recipe.toml").write_text(asked, encoding="utf-8")
     before = snapshot(folder)
-    roles = ["--quasi", "age,sex", "--sensitive", "ill", "--k", "2", "--method", "mondrian"]
-    refused(run("anonymize", "x.csv.manifest.json", *roles, "-o", "x.csv", "--force"), "the input")
+    refused(anonymize("x.csv", "--force"), "the input")
     assert snapshot(folder) == before
 
 
