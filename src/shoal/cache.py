@@ -71,7 +71,7 @@ def _homes() -> Iterator[Path]:
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Tell whether files can be made in a folder and there is room, unless kernels are there already."""
+    """Return whether files can be made in a folder and there is room, unless kernels are there already."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:

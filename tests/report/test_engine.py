@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -35,6 +36,13 @@ def test_another_process_draws_the_same(no_drawing_here, request):
         drawn = [draw_svg(SPEC), draw_svg(SPEC)]
     request.getfixturevalue("monkeypatch").undo()
     assert drawn == [draw_svg(SPEC)] * 2
+
+
+def test_threads_that_draw_at_the_same_time_get_their_own_pictures(no_drawing_here):
+    specs = [{**SPEC, "title": f"title {at}"} for at in range(12)]
+    with engine_ahead(), ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(draw_svg, specs))
+    assert [f">title {at}<" in picture for at, picture in enumerate(drawn)] == [True] * len(specs)
 
 
 def test_without_the_process_this_one_draws(monkeypatch):

@@ -209,7 +209,7 @@ def _groups(columns: list[_Column], vector: tuple[int, ...], leaves: IntArray) -
 
 
 def _is_implied(holds: Lattice, vector: tuple[int, ...]) -> bool:
-    """Tell whether a vector one level lower in some column holds: then this one does."""
+    """Return whether a vector one level lower in some column holds: then this one does."""
     for axis, level in enumerate(vector):
         below = (*vector[:axis], level - 1, *vector[axis + 1 :])
         if level > 0 and holds[below]:
@@ -254,7 +254,7 @@ class _Counting:
         )
 
     def _meets_goals(self, vector: tuple[int, ...]) -> bool:
-        """Tell whether every group meets the privacy goals, from the rows of all tuples."""
+        """Return whether every group meets the privacy goals, from the rows of all tuples."""
         from shoal.kernels import goals as kernel
 
         groups = _groups(self.columns, vector, self.all_leaves)[self.search.tuple_of_row]

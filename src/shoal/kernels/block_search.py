@@ -83,7 +83,7 @@ def settle(cell, block, temperature, near):
 
 @inner
 def has_changed(block):
-    """Tell whether some rows of a class that a step has saved are apart now, or have others among them."""
+    """Return whether some rows of a class that a step has saved are apart now, or have others among them."""
     at = 0
     for saved in range(block.state[N_TOUCHED]):
         size = block.saved_size[saved]
@@ -101,7 +101,7 @@ def has_changed(block):
 
 @inner
 def all_good(cell, block):
-    """Tell whether all classes that a step has changed are good, if they have rows at all."""
+    """Return whether all classes that a step has changed are good, if they have rows at all."""
     for at in range(block.state[N_TOUCHED]):
         c = block.touched[at]
         if block.size[c] > 0 and not is_good_class(cell, block, c):

@@ -236,7 +236,7 @@ def settle(slots, begin, end, sides, trees, span, work):
 
 @inner
 def centres_moved(sides, before):
-    """Tell whether the centres are others than in the round before. Writes `before`."""
+    """Return whether the centres are others than in the round before. Writes `before`."""
     n_range = sides.mean.shape[1]
     moved = False
     for which in range(2):
@@ -278,7 +278,7 @@ def bisect(slots, begin, end, k, sides, trees, span, work):
 
 @inner
 def is_diverse(slots, begin, end, which, times, work):
-    """Tell whether `times` the most frequent sensitive value of one side is at most all values."""
+    """Return whether `times` the most frequent sensitive value of one side is at most all values."""
     counts, present, most = work.tally[1], 0, 0
     for slot in range(begin, end):
         if work.best[slot] == which and slots.sensitive[slot] >= 0:
@@ -293,7 +293,7 @@ def is_diverse(slots, begin, end, which, times, work):
 
 @inner
 def is_good_side(slots, begin, end, which, goals, tally, work):
-    """Tell whether one side meets every goal. `tally` is empty before and after."""
+    """Return whether one side meets every goal. `tally` is empty before and after."""
     if goals is None:
         return True
     for slot in range(begin, end):

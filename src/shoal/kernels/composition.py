@@ -98,7 +98,7 @@ def place_of(values, begin, end, value):
 
 @inner
 def is_inside(boxes, view, number, codes, person):
-    """Tell whether the box of a class contains a person."""
+    """Return whether the box of a class contains a person."""
     for place in range(boxes.entry_at[view], boxes.entry_at[view + 1]):
         code = codes[boxes.column[place], person]
         piece = boxes.piece_at[place] + number
@@ -138,7 +138,7 @@ def rows_with(counts, view, number, value):
 
 @entry
 def mark_possible(boxes, counts, view, codes, value, possible):
-    """Tell whether a view can have a row of each person with its value. Writes `possible`."""
+    """Return whether a view can have a row of each person with its value. Writes `possible`."""
     for person in range(value.shape[0]):
         for number in range(boxes.n_classes[view]):
             if (
@@ -222,7 +222,7 @@ def fingerprint(people, n_people, rare):
 
 @inner
 def is_new(search, depth, mark):
-    """Tell whether a set of people was not met before at this view. Writes `search`."""
+    """Return whether a set of people was not met before at this view. Writes `search`."""
     for at in range(search.n_seen[depth]):
         if search.seen[depth, at] == mark:
             return False

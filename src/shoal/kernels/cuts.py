@@ -340,7 +340,7 @@ def part(codes, rows, begin, end, col, low, high):
 
 @inner
 def is_good_group(cell, rows, begin, end):
-    """Tell whether the rows would make a good class."""
+    """Return whether the rows would make a good class."""
     for at in range(begin, end):
         add(cell.goals, cell.tally, cell.ids[rows[at]])
     good = is_good(cell.goals, cell.tally)

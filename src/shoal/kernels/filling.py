@@ -64,7 +64,7 @@ def fill_wants(goals, wants, labels):
 
 @inner
 def is_wanted(goals, wants, c, row):
-    """Tell whether a row would bring a class nearer to its goals."""
+    """Return whether a row would bring a class nearer to its goals."""
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
         if value >= 0 and wants.helpful[c, goals.begin[g] + value]:

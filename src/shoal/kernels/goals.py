@@ -69,7 +69,7 @@ def empty_tally(goals: Goals) -> Tally:
 
 @inner
 def asks(goals):
-    """Tell whether more is asked for than k rows; known while compiling."""
+    """Return whether more is asked for than k rows; known while compiling."""
     return goals is not None
 
 
@@ -340,7 +340,7 @@ def total_lack(goals, tally):
 
 @inner
 def is_good(goals, tally):
-    """Tell whether a class has k people and meets every goal."""
+    """Return whether a class has k people and meets every goal."""
     if goals is None:
         return True
     if tally.size[0] < goals.k:
@@ -373,7 +373,7 @@ def mark_all_helpful(goals, tally, helpful):
 
 @inner
 def helps(goals, tally, helpful, row):
-    """Tell whether a row brings the class a person that it lacks, or a value that helps."""
+    """Return whether a row brings the class a person that it lacks, or a value that helps."""
     if goals is None:
         return True
     if tally.size[0] < goals.k and tally.seen[goals.person[row]] == 0:
@@ -401,7 +401,7 @@ def remove_rows(goals, tally, rows, begin, end):
 
 @inner
 def are_good(goals, tally, rows, begin, end):
-    """Tell whether the rows listed would make a good class. `tally` is empty before and after."""
+    """Return whether the rows listed would make a good class. `tally` is empty before and after."""
     add_rows(goals, tally, rows, begin, end)
     good = is_good(goals, tally)
     remove_rows(goals, tally, rows, begin, end)
@@ -419,7 +419,7 @@ def count_rows(goals, tally, rows, joins):
 
 @entry
 def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
-    """Judge every class, whose rows stand together in `rows` and end at `ends`; tell whether all are good.
+    """Judge every class, whose rows stand together in `rows` and end at `ends`; return whether all are good.
 
     Where `stops` is set, the first class that is not good is the last one judged. Writes `holds`
     (n_classes, G), `achieved` (n_classes, G) and `people` (n_classes). `tally` is the same before and after;
@@ -442,7 +442,7 @@ def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
 
 
 def all_good(goals: Goals, tally: Tally, rows: LongArray, ends: LongArray) -> bool:
-    """Tell whether all classes are good; their rows stand together in `rows` and end at `ends`."""
+    """Return whether all classes are good; their rows stand together in `rows` and end at `ends`."""
     n_classes, n_goals = len(ends), len(goals.kind)
     holds, achieved = np.zeros((n_classes, n_goals), np.bool_), np.zeros((n_classes, n_goals))
     people = np.zeros(n_classes, np.int64)

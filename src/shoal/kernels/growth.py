@@ -117,7 +117,7 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
 
 @inner
 def stays_good(cell, rows, begin, place, number, labels):
-    """Tell whether a class of the rows from `begin` on stays good when the row at `place` joins it."""
+    """Return whether a class of the rows from `begin` on stays good when the row at `place` joins it."""
     if not asks(cell.goals):
         return True
     add(cell.goals, cell.tally, cell.ids[rows[place]])

@@ -36,9 +36,9 @@ class HeldType(types.Type):
     def __init__(self, kind: str, fields: tuple[tuple[str, Any, int], ...], n_words: int) -> None:
         self.n_words = n_words
         self.by_name = {name: (field, place) for name, field, place in fields}
-        told = ",".join(f"{name}:{field}@{place}" for name, field, place in fields)
+        layout = ",".join(f"{name}:{field}@{place}" for name, field, place in fields)
         # A short name: it is part of the name of every function that takes such a tuple.
-        super().__init__(f"{kind}_{hashlib.sha256(told.encode()).hexdigest()[:8]}")
+        super().__init__(f"{kind}_{hashlib.sha256(layout.encode()).hexdigest()[:8]}")
 
 
 @register_default(HeldType)
@@ -94,15 +94,15 @@ def _type_of(shape: tuple[Any, ...]) -> HeldType:
     fields: list[tuple[str, Any, int]] = []
     place = 0
     field: Any
-    for name, told in zip(shape[0]._fields, shape[1:], strict=True):
-        if told is None:
+    for name, part in zip(shape[0]._fields, shape[1:], strict=True):
+        if part is None:
             field, size = types.none, 0
-        elif told is int:
+        elif part is int:
             field, size = types.int64, 1
-        elif isinstance(told[0], np.dtype):
-            field, size = types.Array(numpy_support.from_dtype(told[0]), told[1], "C"), 1 + told[1]
+        elif isinstance(part[0], np.dtype):
+            field, size = types.Array(numpy_support.from_dtype(part[0]), part[1], "C"), 1 + part[1]
         else:
-            field = _type_of(told)
+            field = _type_of(part)
             size = field.n_words
         fields.append((name, field, place))
         place += size

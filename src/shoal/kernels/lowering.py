@@ -57,7 +57,7 @@ class KernelLower(Lower):
         return cgutils.alloca_once(self.builder, lltype, name=name)
 
     def _is_element(self, array: Any, index: Any) -> bool:
-        """Tell whether a whole number for each axis stands in the brackets."""
+        """Return whether a whole number for each axis stands in the brackets."""
         kind = self.typeof(array.name)
         if self.context.enable_boundscheck or index is None:  # NUMBA_BOUNDSCHECK=1: let Numba look
             return False

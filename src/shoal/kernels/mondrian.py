@@ -190,7 +190,7 @@ def bring_together(rows, begin, end, parts, work):
 
 @inner
 def is_allowed(rows, begin, end, parts, k, goals, tally, work):
-    """Tell whether every part has k rows and meets every goal."""
+    """Return whether every part has k rows and meets every goal."""
     if parts < 2:
         return False
     for part in range(parts):

@@ -47,5 +47,5 @@ def quick_typing() -> AbstractContextManager[None]:
 
 
 def is_tested() -> bool:
-    """Tell whether parts can be compiled as such with the Numba that is installed."""
+    """Return whether parts can be compiled as such with the Numba that is installed."""
     return numba.__version__.rpartition(".")[0] in TESTED

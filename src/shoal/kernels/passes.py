@@ -89,7 +89,7 @@ def set_without(cell, block, c, row, work, at):
 
 @inner
 def stays_good(cell, block, c, leaves, joins):
-    """Tell whether a class meets the goals after one row has left and another joined, -1 for none."""
+    """Return whether a class meets the goals after one row has left and another joined, -1 for none."""
     if not asks(cell.goals):
         return True
     goals, tally = cell.goals, cell.tally

@@ -264,7 +264,7 @@ def pair_costs(rows, classes, n, m, first, second, trees, room):
 
 @inner
 def is_allowed(goals, tally, other, ours, theirs, lack):
-    """Tell whether our row for theirs, or theirs for none (-1), brings us nearer and leaves them good.
+    """Return whether our row for theirs, or theirs for none (-1), brings us nearer and leaves them good.
 
     `tally` holds our rows, which lack as much as `lack` says, and `other` theirs, before and after.
     """

@@ -78,7 +78,7 @@ def find_close(cell, block, c, most, above, work):
 
 @inner
 def is_good_class(cell, block, c):
-    """Tell whether a class has k rows and meets the goals."""
+    """Return whether a class has k rows and meets the goals."""
     return block.size[c] >= cell.k and stays_good(cell, block, c, NONE, NONE)
 
 

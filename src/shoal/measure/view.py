@@ -126,7 +126,7 @@ def refuse_unavailable(recipe: Recipe, method: str | None = None) -> None:
 
 
 def _alike(name: str, then: Recipe, now: Recipe) -> bool:
-    """Tell whether a column has the same hierarchy in two recipes, whatever values it has.
+    """Return whether a column has the same hierarchy in two recipes, whatever values it has.
 
     The manifest has only the name of a hierarchy's file, which may have changed since, and nothing of
     one that lists the column's values.

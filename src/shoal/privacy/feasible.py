@@ -68,7 +68,7 @@ def _failing(goals: GoalSet, tally: Any) -> list[int]:
 
 
 def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
-    """Tell whether no partition meets a goal that the whole table fails."""
+    """Return whether no partition meets a goal that the whole table fails."""
     if goals.counts_people:
         return isinstance(goal, LDiversity) and goal.variant == "distinct"
     return isinstance(goal, (LDiversity, AlphaK))

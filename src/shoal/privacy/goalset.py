@@ -77,7 +77,7 @@ class GoalSet:
             self.kernel.whole[begin[g] : begin[g + 1]] = counts
 
     def could_hold(self, released: BoolArray) -> bool:
-        """Tell whether these rows meet every goal as one class: if not, no partition of them does."""
+        """Return whether these rows meet every goal as one class: if not, no partition of them does."""
         whole = np.where(released, 0, -1).astype(np.int32)
         return bool(released.any()) and bool(self.judge(whole).good.all())
 
@@ -114,7 +114,7 @@ def measure_of(goal: Goal) -> Measure:
 
 
 def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
-    """Tell whether values that occur so often would meet a goal that compares them with nothing else."""
+    """Return whether values that occur so often would meet a goal that compares them with nothing else."""
     from shoal.kernels import goals as kernel
 
     asked, found = measure_of(goal), np.array(counts, np.int64)

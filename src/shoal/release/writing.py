@@ -103,7 +103,7 @@ def note_earlier(release: Release, target: Path) -> None:
 
 
 def _split(made: Sequence[Path], places: Places) -> tuple[Sequence[Path], Path, Sequence[Path]]:
-    """Tell tables, manifest and reports apart."""
+    """Return the tables, the manifest and the reports."""
     number = len(places.tables)
     return made[:number], made[number], made[number + 1 :]
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 
@@ -21,6 +22,7 @@ class Engine:
     def __init__(self) -> None:
         # -P: nothing in the working folder is taken for a module.
         command = [sys.executable, "-P", "-m", "shoal.report.engine"]
+        self._lock = Lock()  # views are drawn by several threads, and each answer follows its question
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -35,9 +37,10 @@ class Engine:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            self._process.stdin.write(json.dumps(spec) + "\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
+            with self._lock:
+                self._process.stdin.write(json.dumps(spec) + "\n")
+                self._process.stdin.flush()
+                answer = self._process.stdout.readline()
         except OSError:
             return None
         drawn: str | None = json.loads(answer) if answer.endswith("\n") else None
@@ -72,7 +75,7 @@ def engine_ahead() -> Iterator[None]:
 
 
 def _has_drawn() -> bool:
-    """Tell whether what draws has been started in this process, so that another one would gain nothing."""
+    """Return whether what draws has been started in this process, so that another one would gain nothing."""
     return "vl_convert" in sys.modules
 
 

@@ -47,7 +47,7 @@ Published = Value | Range | Set | Lost | None
 
 
 def looks_published(text: str) -> bool:
-    """Tell whether a raw text could be taken for a range, a set, `*`, a missing value or an escape."""
+    """Return whether a raw text could be taken for a range, a set, `*`, a missing value or an escape."""
     wrapped = (text.startswith("[") and text.endswith("]")) or (text.startswith("{") and text.endswith("}"))
     return text in ("", LOST) or text.startswith("\\") or wrapped
 

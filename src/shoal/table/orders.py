@@ -72,6 +72,6 @@ def with_orders(recipe: Recipe, table: pl.DataFrame) -> Recipe:
 
 
 def leaves_kind_open(recipe: Recipe, name: str) -> bool:
-    """Tell whether the kind of a column has to be found."""
+    """Return whether the kind of a column has to be found."""
     column = recipe.columns[name]
     return column.kind is None and column.hierarchy is None

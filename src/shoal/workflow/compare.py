@@ -172,7 +172,7 @@ class Comparison:
         return lines
 
     def is_best(self, trial: Trial) -> bool:
-        """Tell whether no other trial at the same k has a lower Total IL (DM where IL is not defined)."""
+        """Return whether no other trial at the same k has a lower Total IL (DM where IL is not defined)."""
         scores = [_score(other.outcome) for other in self.trials if other.k == trial.k]
         return isinstance(trial.outcome, Outcome) and _score(trial.outcome) == min(scores)
 

@@ -67,7 +67,7 @@ def split_large(cell: Any, partition: Partition, tally: Any) -> Partition:
 
 
 def _is_open(cell: Any, rows: LongArray) -> bool:
-    """Tell whether a class could be split with some use: its rows are published alike otherwise."""
+    """Return whether a class could be split with some use: its rows are published alike otherwise."""
     return len(rows) >= 2 * cell.k and bool((cell.codes[rows] != cell.codes[rows[0]]).any())
 
 
@@ -223,7 +223,7 @@ def _tried(cell: Any, rank: LongArray, size: int) -> LongArray:
 
 
 def _are_good(cell: Any, order: LongArray, place: int, tally: Any) -> bool:
-    """Tell whether both parts meet every goal."""
+    """Return whether both parts meet every goal."""
     from shoal.kernels.goals import all_good
 
     if cell.goals is None:
