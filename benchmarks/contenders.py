@@ -11,9 +11,9 @@ from unittest import mock
 
 from processes import yardstick_file
 
+from shoal.bound.lower_bound import lower_bound
 from shoal.cluster import METHODS
 from shoal.cluster.local_search import schedule
-from shoal.measure.bound import lower_bound
 from shoal.measure.loss import loss
 from shoal.measure.readings import tight_costs
 from shoal.table.columns import Encoded, IntArray

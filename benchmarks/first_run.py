@@ -39,7 +39,7 @@ def run_path(path: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             app(["demo", "--rows", "500", "--dir", folder, "--quiet"])
     elif path == "goals":
-        from shoal.warm import run_job
+        from shoal.workflow.warming import run_job
 
         run_job("local-search:goals")
     else:
@@ -56,7 +56,7 @@ def run_everything() -> None:
     from shoal.measure.distortion import kmember_cost
     from shoal.recipe import Recipe
     from shoal.table.encode import encode
-    from shoal.warm import jobs_of, run_job
+    from shoal.workflow.warming import jobs_of, run_job
 
     for job in jobs_of(list(METHODS)):
         run_job(job)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.bound.scans import Scans
 from shoal.cluster import METHODS
 from shoal.engine import local
 from shoal.errors import PrivacyWarning, ShoalError
-from shoal.measure.scans import Scans
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.read import read

@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.progress import track
 
 from shoal.cluster import METHODS, ClusterResult
-from shoal.measure.composition import Composition, check
-from shoal.measure.together import Goal
-from shoal.measure.view import View
+from shoal.composition.check import Composition, check
+from shoal.composition.together import JointGoal
+from shoal.composition.view import View
 from shoal.recipe import Recipe
-from shoal.recode.views import narrowed, view_recipes
+from shoal.recode.view_columns import narrowed, view_recipes
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.workflow.publishing import published_as, published_loss
@@ -36,7 +36,7 @@ SENSITIVE = "occupation"
 KS = (20, 40, 60, 80, 100)
 KINDS = ("equal", "unequal", "nested")
 STDERR = Console(stderr=True)
-KNOWN = Goal("two values", (SENSITIVE,), lambda left: len(left) > 1)  # else the value is known
+KNOWN = JointGoal("two values", (SENSITIVE,), lambda left: len(left) > 1)  # else the value is known
 
 Names = tuple[str, ...]
 

@@ -10,10 +10,10 @@ import vl_convert  # noqa: F401  # this process draws, instead of starting anoth
 
 import tests.profiles  # noqa: F401  # sets how many examples are tried
 from shoal.cluster import METHODS
-from shoal.warm import compiled_meanwhile, jobs_of
+from shoal.workflow.warming import compiled_meanwhile, jobs_of
 
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
-FIRST = ("hierarchy/", "test_layers", "test_recipe", "test_docs", "report/test_engine", "test_stages")
+FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
 compiling = ExitStack()
 
 

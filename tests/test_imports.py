@@ -64,7 +64,8 @@ print([callable(function) for function in functions], shoal.cluster.LocalSearch.
 
 def test_a_home_that_cannot_be_written_to_is_no_obstacle():
     code = """
-from shoal.kernels import cache_folder, hashing
+from shoal.kernels import hashing
+from shoal.kernels.compiling.place import cache_folder
 import numpy as np
 state = np.zeros(1, np.uint64)
 hashing.add_numbers(state, np.ones(1, np.int64))
@@ -79,7 +80,7 @@ warnings.simplefilter("ignore")
 from numba.core import event
 with event.install_recorder("numba:compile") as compilations:
     from shoal.cluster import METHODS
-    from shoal.warm import jobs_of, run_job
+    from shoal.workflow.warming import jobs_of, run_job
     for job in jobs_of(list(METHODS)):
         run_job(job)
 print(len(compilations.buffer))

@@ -16,19 +16,20 @@ MAY_IMPORT = {
     "stages": set(),
     "recipe": {"errors"},
     "hierarchy": {"errors"},
-    "cache": set(),
-    "kernels": {"cache", "errors"},
+    "kernels": {"errors"},
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
-    "compose": BASE | {"table"} | WORK,
+    "bound": BASE | {"table"},
+    "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table"} | WORK,
     "verifier": {"errors", "recipe"},
-    "report": BASE | {"table", "engine"} | WORK,
-    "release": BASE | {"table", "dangers", "report", "verifier"} | WORK,
-    "workflow": BASE | {"table", "compose", "dangers", "engine", "report", "verifier", "release"} | WORK,
-    "warm": BASE | {"table", "workflow"} | WORK,
-    "cli": BASE | {"table", "report", "verifier", "release", "workflow", "warm"} | WORK,
+    "report": BASE | {"table", "bound"} | WORK,
+    "release": BASE | {"table", "bound", "dangers", "report", "verifier"} | WORK,
+    "workflow": BASE
+    | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release"}
+    | WORK,
+    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
     "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.

@@ -8,13 +8,22 @@ from functools import cache
 
 import numpy as np
 
-from shoal.kernels.block import begin_step, change, end_step, move, refresh, set_block, take_back, total_loss
-from shoal.kernels.block_search import all_good, costlier, has_changed, settle
 from shoal.kernels.compiling import Entry, entry
-from shoal.kernels.cuts import cut_greedily, cut_with_rollouts
-from shoal.kernels.growth import grow_classes
-from shoal.kernels.passes import pass_over_all
-from shoal.kernels.steps import create, dissolve, recreate, shed
+from shoal.kernels.local_search.block import (
+    begin_step,
+    change,
+    end_step,
+    move,
+    refresh,
+    set_block,
+    take_back,
+    total_loss,
+)
+from shoal.kernels.local_search.block_search import all_good, costlier, has_changed, settle
+from shoal.kernels.local_search.cuts import cut_greedily, cut_with_rollouts
+from shoal.kernels.local_search.growth import grow_classes
+from shoal.kernels.local_search.passes import pass_over_all
+from shoal.kernels.local_search.steps import create, dissolve, recreate, shed
 
 SHED, CREATE, RECREATE, DISSOLVE = range(4)
 SET, SETTLE, TAKE_BACK, END, MOVE, REFRESH, PASS, LOSS, CHANGE, HAS_CHANGED, ALL_GOOD = range(4, 15)

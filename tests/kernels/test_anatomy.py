@@ -13,8 +13,8 @@ from shoal.errors import InfeasibleError, RecipeError
 from shoal.recipe import Recipe
 from shoal.recipe.options import AnatomyOptions
 from shoal.table.encode import encode
+from tests.cluster.test_by_hand import ANATOMY_MISSING, ANATOMY_NOT_ELIGIBLE, ANATOMY_TIES
 from tests.reference.anatomy import anatomy
-from tests.test_hand_worked import ANATOMY_MISSING, ANATOMY_NOT_ELIGIBLE, ANATOMY_TIES
 
 RECIPE = Recipe.from_roles(quasi=["age"], sensitive=["ill"], k=2)
 

@@ -8,8 +8,8 @@ import polars as pl
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoal.kernels import block as kernel
-from shoal.kernels import block_search, cuts, passes, steps
+from shoal.kernels.local_search import block as kernel
+from shoal.kernels.local_search import block_search, cuts, passes, steps
 from shoal.recipe import Recipe
 from tests.kernels.calling import (
     ALL_GOOD,

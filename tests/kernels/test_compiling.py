@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from llvmlite import binding as llvm
 from numba.core import caching
 
 from shoal.errors import CacheWarning
-from shoal.kernels import keeping
-from shoal.kernels.compiling import Entry
-from shoal.kernels.held import held
-from shoal.kernels.space import box_cost
+from shoal.kernels.compiling import Entry, keeping, part_compiler, place
+from shoal.kernels.compiling.held import held
+from shoal.kernels.local_search.space import box_cost
 from tests.test_imports import run_python
 
 
@@ -55,11 +55,48 @@ def test_a_tuple_with_a_fraction_is_refused():
         held(Pair(np.arange(3), 1.5))
 
 
+class Library:
+    """A library of Numba's, as far as linking it goes."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def _get_module_for_linking(self):
+        return llvm.parse_assembly(self.code)
+
+
+def test_a_part_is_linked_although_what_calls_it_is_linked_later():
+    entry = llvm.parse_assembly("declare i64 @f()\ndefine i64 @entry() { %x = call i64 @f() ret i64 %x }")
+    f = Library("declare i64 @g()\ndefine linkonce_odr i64 @f() { %x = call i64 @g() ret i64 %x }")
+    g = Library("declare i64 @h()\ndefine linkonce_odr i64 @g() { %x = call i64 @h() ret i64 %x }")
+    h = Library("define linkonce_odr i64 @h() { ret i64 7 }")
+    part_compiler._link(entry, [h, g, f])
+    assert sorted(f.name for f in entry.functions if not f.is_declaration) == ["entry", "f", "g", "h"]
+
+
+def test_what_is_compiled_from_sources_that_have_been_replaced_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(keeping, "is_current", lambda: False)
+    pair = Outer(Pair(np.arange(6).reshape(3, 2), 10), None)
+    assert Entry(weighed)(pair, 2) == 50
+    assert not list(tmp_path.glob("*.nb?"))
+    monkeypatch.setattr(keeping, "is_current", lambda: True)
+    assert Entry(weighed)(pair, 2) == 50
+    assert len(list(tmp_path.glob("*.nb?"))) == 2
+
+
+def test_sources_are_compared_with_those_that_were_loaded(tmp_path, monkeypatch):
+    assert place.is_current()
+    (tmp_path / "kernels" / "compiling").mkdir(parents=True)
+    monkeypatch.setattr(place, "__file__", str(tmp_path / "kernels" / "compiling" / "place.py"))
+    assert not place.is_current()
+
+
 QUICKLY = {"NUMBA_OPT": "0"}  # what is compiled is the same, in less time, and the code is slower
 LABELS = """
 import sys
 import polars as pl
-from shoal.kernels import parts
+from shoal.kernels.compiling import parts
 if sys.argv[1] == "plain":
     parts.TESTED = ()
 from shoal.cluster import METHODS
@@ -132,7 +169,7 @@ def test_two_processes_that_start_together_compile_a_kernel_once(tmp_path):
 
 HOLD = """
 import time
-from shoal.kernels.keeping import alone
+from shoal.kernels.compiling.keeping import alone
 from shoal.kernels.hashing import add_numbers
 with alone(add_numbers.py_func):
     print("locked", flush=True)
@@ -195,7 +232,7 @@ COUNT = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from numba.core import event
-from shoal.warm import run_job
+from shoal.workflow.warming import run_job
 def names(job):
     with event.install_recorder("numba:compile") as compilations:
         run_job(job)

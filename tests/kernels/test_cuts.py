@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoal.kernels import cuts as kernel
+from shoal.kernels.local_search import cuts as kernel
 from shoal.recipe import Recipe
 from tests.kernels.calling import GREEDY, ROLLOUTS, part_rows
 from tests.kernels.test_space import Rows, plain_rows, rows_with_goals

@@ -15,8 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.cluster.local_search import cell as cells
-from shoal.kernels import partition, space
 from shoal.kernels.goals import empty_tally
+from shoal.kernels.local_search import partition, space
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.fixed import fixed_columns

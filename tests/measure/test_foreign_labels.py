@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import DataError
-from shoal.measure.overview import measure_tables
 from shoal.recipe import Recipe
+from shoal.workflow.measure import measure_tables
 from tests.bad_input_cases import run
 
 AGES = [10, 20, 30, 40, 50]  # a range of 40

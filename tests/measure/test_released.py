@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.measure.overview import measure_tables
 from shoal.measure.released import measure_release
 from shoal.measure.risk import risk
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.table.read import read_release
+from shoal.workflow.measure import measure_tables
 from tests.strategies import tables
 
 

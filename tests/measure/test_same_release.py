@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.measure.overview import measure_tables
 from shoal.recipe import Recipe
+from shoal.workflow.measure import measure_tables
 
 JOBS = {"any job": {"care": ["nurse", "doctor"], "office": ["clerk", "lawyer"], "craft": ["baker"]}}
 RANGE = re.compile(r"\[(.+), (.+)\]")

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from shoal.measure.profile import Cell, ColumnProfile, Profile, SensitiveProfile, profile
 from shoal.measure.published import published_costs
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
 from shoal.report.facts import Facts
+from shoal.report.profile import Cell, ColumnProfile, Profile, SensitiveProfile, profile
 from shoal.table.encode import encode
 
 

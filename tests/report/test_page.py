@@ -9,11 +9,11 @@ from importlib.resources import files
 import polars as pl
 import pytest
 
-from shoal.measure.bound import Bound
-from shoal.measure.profile import Cell, ColumnProfile
+from shoal.bound.lower_bound import Bound
 from shoal.report import charts
 from shoal.report.drawing import draw
 from shoal.report.page import render
+from shoal.report.profile import Cell, ColumnProfile
 from tests.report.cases import FACTS, PROFILE, facts_about, profiled, recipe_of
 from tests.test_imports import run_python
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.measure.profile import MISSING, OTHER
-from shoal.measure.scale import ALL, MOST_CELLS, SMALLEST
+from shoal.report.profile import MISSING, OTHER
+from shoal.report.scale import ALL, MOST_CELLS, SMALLEST
 from tests.report.cases import column_of, profiled, recipe_of
 
 EPOCH = datetime.date(1970, 1, 1)

@@ -5,17 +5,39 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.bound import NoBound, told, told_bound
 from shoal.cli.compiling import compiled_meanwhile
-from shoal.cli.console import Json, Quiet, names, print_json, progress_bar, reporting, say
+from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
+from shoal.cli.flags import (
+    Goals,
+    NoBound,
+    SaveRecipe,
+    TableFlags,
+    is_recipe,
+    load_recipe,
+    names,
+    read_goals,
+    save_recipe,
+    with_table_flags,
+)
+from shoal.cli.summary import told, told_bound
+
+if TYPE_CHECKING:
+    from shoal.recipe import Recipe
+from shoal.wording import naming_flags
 
 
+@with_table_flags
 def compare(
-    recipe: Annotated[Path, typer.Argument(help="The recipe: columns, kinds, hierarchies.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RECIPE_OR_FILE", help="A recipe (.toml), or a table with flags for its columns."
+        ),
+    ],
     methods: Annotated[
         str, typer.Option("--methods", metavar="A,B,...", help="See `shoal methods`; all takes every one.")
     ] = "all",
@@ -30,7 +52,10 @@ def compare(
         Path | None,
         typer.Option("--chart", help="Draw loss and time against k; the ending (.svg, .png, .html) decides."),
     ] = None,
+    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
+    goal: Goals = None,
     no_bound: NoBound = False,
+    save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,9 +67,19 @@ def compare(
 
     Example:  shoal compare recipe.toml --methods all --k 5,10,25 --chart methods.svg
     """
-    with reporting(as_json, quiet):
+    with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
         ks = None if k is None else _numbers(k)
-        comparison = _run(recipe, names(methods), ks, seed, chart, quiet, bound=not no_bound)
+        # With k's of its own the command needs none from the recipe; any one will do to check the rest.
+        changes = {
+            "input": table.input(),
+            "columns": table.columns(),
+            "privacy": {"k": None if ks is None else 2, "goal": read_goals(goal), **table.privacy()},
+            "method": {"seed": seed},
+        }
+        recipe = load_recipe(source, changes)
+        if save is not None:
+            save_recipe(recipe if not ks else recipe.changed({"privacy": {"k": ks[0]}}), save)
+        comparison = _run(recipe, names(methods), ks, chart, quiet, bound=not no_bound)
         drawn = chart if chart is not None and comparison.exit_status == 0 else None
         if drawn is not None:
             comparison.chart(drawn)
@@ -60,25 +95,20 @@ def compare(
 
 
 def _run(
-    path: Path,
+    recipe: Recipe,
     methods: list[str],
     ks: list[Any] | None,
-    seed: int | None,
     chart: Path | None,
     quiet: bool,
     *,
     bound: bool,
 ) -> Any:
-    from shoal.recipe import Recipe
     from shoal.report.comparison import check_chart_target
     from shoal.table.overwriting import refuse_overwriting
-    from shoal.warm import jobs_left
     from shoal.workflow.compare import ALL, COMPARED
     from shoal.workflow.compare import compare as run
+    from shoal.workflow.warming import jobs_left
 
-    # With k's of its own the command needs none from the recipe; any one will do to check the rest.
-    changes = {"privacy": {"k": None if ks is None else 2}, "method": {"seed": seed}}
-    recipe = Recipe.load(path, changes=changes)
     if chart is not None:
         refuse_overwriting([chart], recipe.files)
         check_chart_target(chart)

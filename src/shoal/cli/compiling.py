@@ -12,8 +12,8 @@ from shoal.stages import Progress
 @contextmanager
 def compiled_meanwhile(jobs: Sequence[str], progress: Progress | None, quiet: bool) -> Iterator[None]:
     """Let other processes do the jobs meanwhile, with a bar, or one line where there is no terminal."""
-    from shoal.kernels import place
-    from shoal.warm import compiled_meanwhile as compiled
+    from shoal.kernels.compiling.place import place
+    from shoal.workflow.warming import compiled_meanwhile as compiled
 
     if place().complaint and not quiet:
         print(place().complaint, file=sys.stderr)

@@ -116,8 +116,3 @@ def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Stages | None
             bars.update(tasks[stage], completed=share, told=told)
 
         yield show
-
-
-def names(text: str | None) -> list[str]:
-    """Split a list of column names at commas."""
-    return [name.strip() for name in text.split(",") if name.strip()] if text else []

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.anonymize import publish, summary
+from shoal.cli.anonymize import publish
 from shoal.cli.console import Json, Quiet, print_json, reporting, say
+from shoal.cli.summary import summary
 from shoal.errors import OutputError
 
 _RELEASE = "hospital-k5.csv"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.console import Json, Quiet, names, print_json, reporting, say
+from shoal.cli.console import Json, Quiet, print_json, reporting, say
+from shoal.cli.flags import names
 from shoal.errors import HierarchyError, OutputError, RecipeError
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def build(
     ] = None,
     missing: Annotated[
         str | None,
-        typer.Option("--missing", metavar="NA,?", help="Texts that mean missing, besides the empty one."),
+        typer.Option(
+            "--missing-values", metavar="NA,?", help="Texts that mean missing, besides the empty one."
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -325,7 +328,7 @@ def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError
         return HierarchyError(
             "hierarchy.duplicate",
             f"Column `{column}` holds a value that is spelled like the root of the tree.",
-            f"the root is {tree.labels[0]}; count such cells as missing (--missing), or change them",
+            f"the root is {tree.labels[0]}; count such cells as missing (--missing-values), or change them",
         )
     return OutputError(
         "output.unwritable",

@@ -7,17 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.bound import NoBound, bound_lines
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
+from shoal.cli.flags import NoBound, SaveRecipe, TableFlags, load_recipe, save_recipe, with_table_flags
+from shoal.cli.summary import bound_lines
+from shoal.wording import naming_flags
 
 
+@with_table_flags
 def measure(
     original: Annotated[Path, typer.Argument(help="The raw table.")],
-    recipe: Annotated[Path, typer.Option("--recipe", help="The recipe: columns, kinds, hierarchies, k.")],
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", help="A recipe or manifest; or use flags for the columns.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="Rows in smaller classes are counted as at risk.")
+    ] = None,
+    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
     released: Annotated[
         Path | None, typer.Option("--released", help="A release of this table, to measure its loss.")
     ] = None,
     no_bound: NoBound = False,
+    save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -25,13 +35,20 @@ def measure(
 
     The release is measured from the file and the raw table's ranges alone. It may be by another tool:
     intervals, masks and suppressed cells as ARX, sdcMicro and anjana write them are understood.
-    """
-    with reporting(as_json, quiet):
-        from shoal.measure.overview import measure_tables
-        from shoal.recipe import Recipe
 
-        changes = {"input": {"path": str(original.absolute())}}
-        loaded = Recipe.load(recipe, changes=changes)
+    Flags override the values of a recipe.
+    """
+    with reporting(as_json, quiet), naming_flags(recipe is None):
+        from shoal.workflow.measure import measure_tables
+
+        changes = {
+            "input": {**table.input(), "path": str(original.absolute())},
+            "columns": table.columns(),
+            "privacy": {"k": k, **table.privacy()},
+        }
+        loaded = load_recipe(original if recipe is None else recipe, changes)
+        if save is not None:
+            save_recipe(loaded, save)
         with progress_bar(quiet) as progress:
             numbers = measure_tables(loaded, released, bound=not no_bound, progress=progress)
         if as_json:

@@ -9,22 +9,17 @@ from xml.etree import ElementTree
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting, say
-from shoal.cli.goals import Goals
-from shoal.cli.roles import Accept, Drop, Identifier, Keep, Quasi, Sensitive, given_roles
-from shoal.cli.views import Views, given_views
+from shoal.cli.flags import Goals, TableFlags, Views, read_goals, read_views, with_table_flags
+from shoal.wording import naming_flags
 
 
+@with_table_flags
 def verify(
     released: Annotated[Path, typer.Argument(metavar="OUT", help="The released file.")],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="The recipe that it was made with, or a manifest.")
     ] = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    identifier: Identifier = None,
-    keep: Keep = None,
-    drop: Drop = None,
-    accept: Accept = None,
+    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
     goal: Goals = None,
     views: Views = None,
@@ -43,14 +38,22 @@ def verify(
 
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
     """
-    with reporting(as_json, quiet):
+    with reporting(as_json, quiet), naming_flags(recipe is None):
+        from shoal.recipe import Recipe
         from shoal.table.overwriting import refuse_overwriting
         from shoal.verifier import verify as check
 
-        roles = given_roles(quasi, sensitive, identifier, keep, drop, accept=accept)
-        if recipe is None and not (roles or k or goal or views):
+        if recipe is None and table.is_empty() and not (k or goal or views):
             recipe = _manifest_of(released)
-        asked = _recipe(recipe, roles, k, goal, views)
+        changes = {
+            "input": table.input(),
+            "columns": table.columns(),
+            "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
+            "output": read_views(views),
+        }
+        asked = (
+            Recipe.from_dict({}, changes=changes) if recipe is None else Recipe.load(recipe, changes=changes)
+        )
         if junit is not None:
             refuse_overwriting([junit], asked.files | _reads(released, original))
         verdict = check(released, asked, original=original)
@@ -70,22 +73,6 @@ def _manifest_of(released: Path) -> Path | None:
 
     manifest = manifest_path(released) if released.name else None
     return manifest if manifest is not None and manifest.is_file() else None
-
-
-def _recipe(
-    path: Path | None, columns: dict[str, Any], k: int | None, goals: list[str] | None, views: str | None
-) -> Any:
-    from shoal.recipe import Recipe
-    from shoal.recipe.goals import from_text
-
-    changes = {
-        "columns": columns,
-        "privacy": {"k": k, "goal": [from_text(text) for text in goals] if goals else None},
-        "output": given_views(views),
-    }
-    if path is not None:
-        return Recipe.load(path, changes=changes)
-    return Recipe.from_dict({}, changes=changes)
 
 
 def _reads(released: Path, original: Path | None) -> dict[str, Path]:

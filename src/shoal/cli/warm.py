@@ -22,8 +22,8 @@ def warm(
 ) -> None:
     """Compile what the methods need on this machine, once, and print where it is kept."""
     with reporting(as_json, quiet):
-        from shoal.kernels import cache_folder
-        from shoal.warm import compile_ahead, jobs_of, kernels_of
+        from shoal.kernels.compiling.place import cache_folder
+        from shoal.workflow.warming import compile_ahead, jobs_of, kernels_of
 
         names = _names(methods)
         jobs = jobs_of(names, goals=goals)

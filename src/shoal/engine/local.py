@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.cluster.registry import MethodInfo, chosen_options
+from shoal.engine.unlike import unlike_remarks
 from shoal.errors import InfeasibleError
-from shoal.measure.unlike import unlike_remarks
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
 from shoal.privacy.repair import Mended, repair, told_loss

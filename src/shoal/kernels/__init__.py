@@ -6,34 +6,7 @@ loaded when something of it is used: `from shoal.kernels import goals`.
 
 from __future__ import annotations
 
-import hashlib
-import platform
-from functools import cache
-from pathlib import Path
-
 import numba
-import numpy as np
-
-from shoal.cache import Place, find_place
-
-
-@cache
-def place() -> Place:
-    """Return where compiled kernels are kept: one folder for each state of the sources.
-
-    Numba notices a change in the file of a cached function, but not in a function that it calls
-    from another file. A key made of all sources and versions can never be stale.
-    """
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    digest.update(f"{numba.__version__} {np.__version__} {platform.python_version()}".encode())
-    return find_place(digest.hexdigest()[:16])
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled kernels."""
-    return place().folder
 
 
 def n_threads() -> int:

@@ -14,7 +14,7 @@ class Form(NamedTuple):
 
 _FILES = ("quoting.misplaced_quotes",)
 _TABLES = ("hashing.add_texts", "hashing.add_numbers")
-_BOUND = ("bound.scan_tuples", "smallest_box.smallest_boxes")
+_BOUND = ("nearest.scan_tuples", "smallest_box.smallest_boxes")
 _JUDGING = ("goals.count_rows", "goals.judge_classes")
 _EVENING = ("filling.fill_wants", "filling.mark_spared")
 _METHODS: dict[str, tuple[str, ...]] = {

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.bound import INDEX_BITS, SOME, fill_distances, gather_least, kth_cost
 from shoal.kernels.compiling import entry, inner
+from shoal.kernels.nearest import INDEX_BITS, SOME, fill_distances, gather_least, kth_cost
 from shoal.kernels.sorting import sort_front
 
 

@@ -13,6 +13,7 @@ from shoal.recipe.goals import TYPES
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Column, Input, Method, Output, Privacy, Sections
 from shoal.recipe.shape import Shape
+from shoal.wording import in_recipe, name_of, no_header, setting
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -32,7 +33,7 @@ def column_faults(recipe: Recipe, present: Sequence[str]) -> list[Fault]:
     if unnamed and recipe.default_role is None:
         listed = ", ".join(f"`{name}`" for name in unnamed)
         message = f"{len(unnamed)} of {len(present)} columns have no role: {listed}."
-        hint = 'give each a role (drop leaves it out), or set default = "drop" in [columns] (--default drop)'
+        hint = f"give each a role (drop leaves it out), or set {setting('columns', 'default', 'drop')}"
         faults.append(Fault("recipe.unnamed_column", message, hint))
     return faults
 
@@ -40,9 +41,9 @@ def column_faults(recipe: Recipe, present: Sequence[str]) -> list[Fault]:
 def _no_column_known(recipe: Recipe, present: Sequence[str]) -> Fault:
     """Say that nothing fits. The header is not shown: where there is none, it is somebody's row."""
     listed = ", ".join(f"`{name}`" for name in recipe.columns)
-    message = f"None of the recipe's columns ({listed}) is among the {len(present)} columns of the table."
+    message = f"None of the columns named{in_recipe()} ({listed}) is among the {len(present)} of the table."
     close = [did_you_mean(name, present) for name in recipe.columns]
-    hint = "if the table has no header line, set header = false and names in [input]"
+    hint = f"if the table has no header line, set {no_header('...,...')}"
     return Fault("recipe.unknown_column", message, " ".join([*filter(None, close), hint]))
 
 
@@ -57,7 +58,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _unknown(name: str, present: Sequence[str]) -> Fault:
     listed = ", ".join(present)
     hint = " ".join(filter(None, [did_you_mean(name, present), f"columns present: {listed}"]))
-    return Fault("recipe.unknown_column", f"Column `{name}` is in the recipe but not in the table.", hint)
+    return Fault("recipe.unknown_column", f"The table has no column `{name}`.", hint)
 
 
 def schema_fault(error: Any) -> Fault:
@@ -72,12 +73,19 @@ def schema_fault(error: Any) -> Fault:
         where = f" in [{'.'.join(above)}]" if above else ""
         hint = did_you_mean(key, _keys_at(above)) or "see the recipe reference for the keys"
         return Fault("recipe.invalid", f"Unknown key `{key}`{where} of the recipe.", hint)
+    section, name = ".".join(parts[:-1]), name_of(".".join(parts[:-1]), parts[-1])
     if error["type"] == "missing":
-        flag = ", or use --k" if place == "privacy.k" else ""
-        return Fault("recipe.invalid", f"`{place}` is missing from the recipe.", f"add `{place}`{flag}")
-    return Fault(
-        "recipe.invalid", f"`{place}` in the recipe should be {_should_be(error)}.", "correct the value"
-    )
+        hint = f"add {setting(section, 'k', '5')}" if place == "privacy.k" else f"add {name}"
+        if section.startswith("columns."):  # flags describe a column that no flag gives a role
+            hint = "give each column one role"
+        return Fault("recipe.invalid", f"{name} is missing{in_recipe()}.", hint)
+    return Fault("recipe.invalid", f"{name}{in_recipe()} should be {_should_be(error)}.", _correction(place))
+
+
+def _correction(place: str) -> str:
+    if place == "privacy.missing":  # which is easily taken for the key of the same name in [input]
+        return f"for texts that mean missing, set {setting('input', 'missing', 'NA,?')}"
+    return "correct the value"
 
 
 def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
@@ -130,7 +138,8 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     """Check what the types alone cannot say."""
     faults = []
     if not recipe.quasi and recipe.default_role is None and not recipe.columns:
-        faults.append(Fault("recipe.no_quasi", "The recipe names no columns.", "give every column a role"))
+        hint = "give every column a role" + (": --quasi, --sensitive and so on" if not in_recipe() else "")
+        faults.append(Fault("recipe.no_quasi", "No column has a role.", hint))
     elif not recipe.quasi:
         hint = "name the columns that an outsider may know about a person"
         faults.append(Fault("recipe.no_quasi", "No column has the role quasi.", hint))
@@ -158,7 +167,7 @@ def omitted_faults(recipe: Recipe, *, quasi: bool) -> list[Fault]:
         Fault(
             "recipe.omitted",
             f"Column `{name}` needs the {number} values of its {key}, which a manifest does not show.",
-            f"use the recipe itself, or add `{key}` to [columns.{name}]",
+            f"use the recipe itself, or add {name_of(f'columns.{name}', key)}",
         )
         for name in dict.fromkeys([*(recipe.quasi if quasi else []), *names])
         for key, number in recipe.columns[name].lacking.items()
@@ -169,12 +178,13 @@ def _column_faults(name: str, column: Column) -> list[Fault]:
     faults = []
     if column.kind == "ordinal" and not column.order and "order" not in column.lacking:
         message = f"Column `{name}` is ordinal but has no order."
-        faults.append(
-            Fault("recipe.invalid", message, 'list its values from low to high: order = ["...", "..."]')
-        )
+        hint = f"list its values from low to high: {setting(f'columns.{name}', 'order', '...,...')}"
+        faults.append(Fault("recipe.invalid", message, hint))
     if column.order and column.kind != "ordinal":
         message = f"Column `{name}` has an order but is not of kind ordinal."
-        faults.append(Fault("recipe.invalid", message, 'add kind = "ordinal"'))
+        faults.append(
+            Fault("recipe.invalid", message, f"add {setting(f'columns.{name}', 'kind', 'ordinal')}")
+        )
     if column.order and len(set(column.order)) < len(column.order):
         twice = len(column.order) - len(set(column.order))
         message = f"The order of column `{name}` lists {twice} values twice."
@@ -205,7 +215,7 @@ def _output_faults(recipe: Recipe) -> list[Fault]:
 def _method_faults(method: Method) -> list[Fault]:
     if method.name not in METHODS:
         hint = did_you_mean(method.name, METHODS) or f"methods: {', '.join(METHODS)}"
-        return [Fault("recipe.invalid", "The recipe names a method that shoal does not know.", hint)]
+        return [Fault("recipe.invalid", "There is no method of this name.", hint)]
     schema = METHODS[method.name]
     try:
         schema.model_validate(method.options)
@@ -219,7 +229,7 @@ def _two_tables_faults(recipe: Recipe) -> list[Fault]:
     faults = []
     sensitive = recipe.named("sensitive")
     if len(sensitive) != 1:
-        message = f"Method `anatomy` takes exactly one sensitive column, and the recipe has {len(sensitive)}."
+        message = f"Method `anatomy` takes exactly one sensitive column, not {len(sensitive)}."
         faults.append(Fault("recipe.invalid", message, "give one column the role sensitive, drop the others"))
     written = {ANATOMY_GROUP: recipe.named("quasi", "sensitive", "keep"), ANATOMY_COUNT: sensitive}
     for name, columns in written.items():
@@ -250,7 +260,7 @@ def _input_faults(given: Input) -> list[Fault]:
     faults = []
     if not given.header and given.names is None:
         message = "The input has no header and no names are given."
-        faults.append(Fault("recipe.invalid", message, 'add names = ["...", "..."] to [input]'))
+        faults.append(Fault("recipe.invalid", message, f"add {setting('input', 'names', '...,...')}"))
     if given.header and given.names is not None:
         message = "The input has a header and names are given too."
         faults.append(Fault("recipe.invalid", message, "set header = false, or take names out"))
@@ -263,8 +273,9 @@ def _view_faults(recipe: Recipe) -> list[Fault]:
     if views == "whole":
         if recipe.output.views_by == "clustering":
             return []
-        message = "`output.views_by` says how several views are made, and the recipe has one."
-        return [Fault("recipe.invalid", message, "name the views, or take it out")]
+        message = f"{name_of('output', 'views_by')} says how several views are made, but there is only one."
+        hint = f"name the views ({name_of('output', 'views')}), or leave it out"
+        return [Fault("recipe.invalid", message, hint)]
     faults = []
     if not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with several views."
@@ -282,7 +293,7 @@ def _listed_view_faults(recipe: Recipe, views: list[list[str]]) -> list[Fault]:
         others = [name for name in names if name not in recipe.quasi]
         if others:
             listed = ", ".join(f"`{name}`" for name in others)
-            message = f"View {number} names {listed}, which the recipe has not as quasi."
+            message = f"View {number} names {listed}, which are not quasi columns."
             faults.append(Fault("recipe.invalid", message, f"quasi columns: {', '.join(recipe.quasi)}"))
         if not names or len(set(names)) < len(names):
             what = "names a column twice" if names else "has no columns"
@@ -321,7 +332,8 @@ def _goal_faults(recipe: Recipe) -> list[Fault]:
             faults.append(Fault("recipe.invalid", message, 'set distance = "equal", or name one column'))
         elif distance == "hierarchical" and _has_no_tree(recipe, goal.columns[0]):
             message = f"{which} needs a hierarchy of column `{goal.columns[0]}`."
-            hint = f'add hierarchy = "..." to [columns.{goal.columns[0]}], or set distance = "equal"'
+            tree = setting(f"columns.{goal.columns[0]}", "hierarchy", "FILE")
+            hint = f"add {tree}, or set the goal's distance to equal"
             faults.append(Fault("recipe.invalid", message, hint))
     return faults
 
@@ -365,4 +377,4 @@ def _is_address(path: str | None) -> bool:
 
 def _not_yet(what: str) -> Fault:
     message = f"This version of shoal does not have {what} yet."
-    return Fault("recipe.not_available", message, "take it out of the recipe, or use a later version")
+    return Fault("recipe.not_available", message, "leave it out, or use a later version")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -198,6 +199,22 @@ class Recipe(Sections):
         """Return an input or hierarchy path as seen from the recipe's folder."""
         return self._base / path
 
+    def moved_to(self, folder: Path) -> Recipe:
+        """Return the recipe as a file in another folder would say it: with paths as seen from there."""
+        data = self.to_dict()
+        if self.input.path is not None:
+            data["input"]["path"] = self._seen_from(folder, self.input.path)
+        for name, column in self.columns.items():
+            if isinstance(column.hierarchy, str):
+                data["columns"][name]["hierarchy"] = self._seen_from(folder, column.hierarchy)
+        return Recipe.from_dict(data, base=folder)
+
+    def _seen_from(self, folder: Path, path: str) -> str:
+        try:
+            return Path(os.path.relpath(self.resolve(path), folder)).as_posix()
+        except ValueError:  # on another drive of Windows
+            return str(self.resolve(path).absolute())
+
     @property
     def files(self) -> dict[str, Path]:
         """The files that the recipe is read from or names, by what they are; none of these is written."""
@@ -251,18 +268,22 @@ def roles_of(**named: Iterable[str]) -> dict[str, str]:
     return roles
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """Lay `over` on `base`, section by section; a value that is None changes nothing."""
     merged = dict(base)
     for key, given in over.items():
         if given is None:
             continue
         below = merged.get(key)
-        if isinstance(given, Mapping) and (below is None or isinstance(below, Mapping)):
-            merged[key] = _merged(below or {}, given)
-        elif not isinstance(given, Mapping):
+        is_tree = depth == _IN_COLUMN and key == "hierarchy"  # one value, although it is a table
+        if is_tree or not isinstance(given, Mapping):
             merged[key] = given
+        elif below is None or isinstance(below, Mapping):
+            merged[key] = _merged(below or {}, given, depth + 1)
     return merged
+
+
+_IN_COLUMN = 2  # the depth of the keys of a column: columns, its name, key
 
 
 def _table(value: object) -> Mapping[str, Any]:

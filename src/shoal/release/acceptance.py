@@ -8,7 +8,7 @@ from math import isclose
 from shoal.errors import PromiseError
 from shoal.recipe import Shape
 from shoal.release.parts import Numbers
-from shoal.verifier import Goal, Verdict
+from shoal.verifier import MeasuredGoal, Verdict
 
 
 def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
@@ -37,7 +37,7 @@ def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
     return broken + ([] if is_least else _unlike(verdict.goals, claimed.goals))
 
 
-def _unlike(counted: Sequence[Goal], claimed: Sequence[Goal]) -> list[str]:
+def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
     """List the goals that are not as claimed."""
     if len(counted) != len(claimed):
         return [f"{len(counted)} goals were measured, not {len(claimed)} as claimed."]
@@ -48,7 +48,7 @@ def _unlike(counted: Sequence[Goal], claimed: Sequence[Goal]) -> list[str]:
     ]
 
 
-def _are_alike(counted: Goal, claimed: Goal) -> bool:
+def _are_alike(counted: MeasuredGoal, claimed: MeasuredGoal) -> bool:
     """Check whether two engines found the same, but for the last digits of a float."""
     if counted.achieved is None or claimed.achieved is None:
         return counted.achieved is claimed.achieved

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.bound.lower_bound import Bound, total_bound
 from shoal.dangers import Danger
-from shoal.measure.bound import Bound, total_bound
 from shoal.measure.loss import Loss
-from shoal.measure.profile import Profile
 from shoal.recipe import Recipe
+from shoal.report.profile import Profile
 from shoal.stages import Meanwhile, Progress
-from shoal.verifier import Goal, worst_goals
+from shoal.verifier import MeasuredGoal, worst_goals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ class Numbers:
     k : int or None
         Size of the smallest class, in people where a subject column identifies them; None where k is
         not promised.
-    goals : tuple of Goal
+    goals : tuple of MeasuredGoal
         Every goal, asked and achieved.
     loss, loss_tight : Loss
         Of what was published, and of the classes' own values.
@@ -47,7 +47,7 @@ class Numbers:
     suppressed: int
     classes: int
     k: int | None
-    goals: tuple[Goal, ...]
+    goals: tuple[MeasuredGoal, ...]
     loss: Loss
     loss_tight: Loss
     bounding: tuple[Meanwhile[Bound | None], ...] = ()

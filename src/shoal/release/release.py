@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.bound.lower_bound import Bound, told_bound
 from shoal.dangers import Danger
-from shoal.measure.bound import Bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
 from shoal.release.acceptance import accept
@@ -24,7 +24,7 @@ from shoal.release.writing import write_release, write_reports
 from shoal.stages import Progress, Tick
 from shoal.table import frames
 from shoal.verifier import (
-    Goal,
+    MeasuredGoal,
     Verdict,
     promised_views,
     verify,
@@ -147,7 +147,7 @@ class Release:
         return self.numbers.k
 
     @property
-    def goals(self) -> tuple[Goal, ...]:
+    def goals(self) -> tuple[MeasuredGoal, ...]:
         """Every goal, asked and achieved."""
         return self.numbers.goals
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
-from shoal.measure.profile import Profile
 from shoal.recipe import Shape, shareable, to_toml
 from shoal.release.manifest import all_rounded, versions
 from shoal.release.parts import Part
 from shoal.report.facts import Facts
 from shoal.report.page import Charts, charts_drawn_meanwhile, render
+from shoal.report.profile import Profile
 
 if TYPE_CHECKING:
     from shoal.release.release import Release

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.measure.profile import Cell, ColumnProfile
 from shoal.report.drawing import Picture, printable
 from shoal.report.numbers import percent, rounded, tenths, whole
+from shoal.report.profile import Cell, ColumnProfile
 
 # Mid-tones that can be read on white and on black; also named in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"

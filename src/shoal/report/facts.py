@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from shoal.measure.bound import Bound
-from shoal.measure.profile import Profile
+from shoal.bound.lower_bound import Bound
 from shoal.recipe import Shape
+from shoal.report.profile import Profile
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from shoal.measure.profile import ColumnProfile, Profile
-from shoal.measure.scale import SMALLEST
 from shoal.report import charts
 from shoal.report.drawing import draw
 from shoal.report.facts import Facts
 from shoal.report.numbers import significant, whole
+from shoal.report.profile import ColumnProfile, Profile
+from shoal.report.scale import SMALLEST
 from shoal.report.templates import load_template, style_sheet
 
 # Every measure of loss, with what it means; the page shows them in this order.

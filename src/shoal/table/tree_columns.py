@@ -20,7 +20,7 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
     distinct = present.unique().sort()
     tree = _tree(name, distinct, kind, recipe)
     has_missing = len(present) < len(values)
-    leaves = tree.codes(_leaf_texts(distinct), name)
+    leaves = tree.codes(leaf_texts(distinct), name)
     if has_missing:
         tree = tree.with_missing()
     codes = values.replace_strict(
@@ -31,7 +31,8 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
     )
 
 
-def _leaf_texts(distinct: pl.Series) -> list[str]:
+def leaf_texts(distinct: pl.Series) -> list[str]:
+    """Return canonical values as the leaves of a tree spell them."""
     if distinct.dtype.is_numeric():
         return [build.number_text(number) for number in distinct.to_list()]
     return [str(value) for value in distinct.to_list()]
@@ -47,7 +48,7 @@ def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
     if "intervals" in given and kind == "numeric":
         return build.intervals(distinct.to_list(), _list_of(given["intervals"], name), name)
     if "prefix" in given and isinstance(given["prefix"], int):
-        return build.prefix(_leaf_texts(distinct), given["prefix"], name)
+        return build.prefix(leaf_texts(distinct), given["prefix"], name)
     if "dates" in given and kind == "date":
         return build.dates(distinct.to_list(), _list_of(given["dates"], name), name)
     return files.from_nested(given, name)

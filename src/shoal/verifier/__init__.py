@@ -4,14 +4,14 @@ It shares no code with what makes a release: another engine (DuckDB) reads the f
 classes, the goals and the published forms are worked out afresh.
 """
 
-from shoal.verifier.anatomy import verify_part_files, verify_part_tables
 from shoal.verifier.check import verify, verify_table
-from shoal.verifier.verdict import PROBLEMS, Goal, Problem, Verdict
-from shoal.verifier.views import promised_views, worst_goals
+from shoal.verifier.several_views import promised_views, worst_goals
+from shoal.verifier.two_tables import verify_part_files, verify_part_tables
+from shoal.verifier.verdict import PROBLEMS, MeasuredGoal, Problem, Verdict
 
 __all__ = [
     "PROBLEMS",
-    "Goal",
+    "MeasuredGoal",
     "Problem",
     "Verdict",
     "promised_views",

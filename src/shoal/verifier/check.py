@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
-from shoal.verifier.anatomy import verify_parts
-from shoal.verifier.averages import average_problems
-from shoal.verifier.cells import look_at_cells
-from shoal.verifier.classes import Source, build_classes, check_subjects, load_people
+from shoal.verifier.cells.published import look_at_cells
 from shoal.verifier.dangers import danger_findings
-from shoal.verifier.goal import measure, unmeasured
+from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
+from shoal.verifier.goals.registry import measure, unmeasured
+from shoal.verifier.goals.wildcard import wildcard_k
 from shoal.verifier.header import header_problems, quasi_columns, released_columns
-from shoal.verifier.load import Loaded, existing, load, load_arrow
 from shoal.verifier.loss import box_losses, class_losses
 from shoal.verifier.manifest import (
     Counted,
@@ -26,12 +24,20 @@ from shoal.verifier.manifest import (
     read_manifest,
     told_suppressed,
 )
-from shoal.verifier.nonhomogeneous import measure_fit
-from shoal.verifier.original import load_original, original_problems
-from shoal.verifier.session import Session, UnreadableError, session
+from shoal.verifier.originals.averages import average_problems
+from shoal.verifier.originals.boxes_per_row import measure_fit
+from shoal.verifier.originals.original import load_original, original_problems
+from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
+from shoal.verifier.reading.session import Session, UnreadableError, session
+from shoal.verifier.several_views import (
+    has_views,
+    one_verdict,
+    promised_views,
+    view_digest_problems,
+    view_files,
+)
+from shoal.verifier.two_tables import verify_parts
 from shoal.verifier.verdict import Problem, Verdict, conclude, count
-from shoal.verifier.views import has_views, one_verdict, promised_views, view_digest_problems, view_files
-from shoal.verifier.wildcard import wildcard_k
 
 if TYPE_CHECKING:
     import pyarrow as pa

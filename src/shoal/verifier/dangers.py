@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shoal.recipe import Recipe
-from shoal.verifier.classes import Source
-from shoal.verifier.load import Loaded
-from shoal.verifier.session import Session
-from shoal.verifier.value import comparable
+from shoal.verifier.goals.classes import Source
+from shoal.verifier.reading.load import Loaded
+from shoal.verifier.reading.session import Session
+from shoal.verifier.reading.value import comparable
 from shoal.verifier.verdict import Problem, count
 
 FEWEST_ROWS = 20

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from shoal.recipe import Recipe
-from shoal.verifier.apostrophe import plain
-from shoal.verifier.classes import Source
-from shoal.verifier.covers import Span, decimal, found_kind, leaf_key, reading
-from shoal.verifier.form import ends
-from shoal.verifier.load import Loaded
-from shoal.verifier.pairing import published_as
-from shoal.verifier.places import chains_of, heights
+from shoal.verifier.cells.covers import Span, decimal, found_kind, leaf_key, reading
+from shoal.verifier.cells.form import ends
+from shoal.verifier.cells.places import chains_of, heights
+from shoal.verifier.goals.classes import Source
+from shoal.verifier.originals.pairing import published_as
+from shoal.verifier.reading.apostrophe import plain
+from shoal.verifier.reading.load import Loaded
 
 Cell = tuple[str | None, ...]
 Cost = Callable[[Cell], float | None]  # None for a cell that is in no published form

@@ -10,7 +10,7 @@ from math import floor, isclose, log10
 from pathlib import Path
 from typing import Any
 
-from shoal.verifier.verdict import Goal, Problem, listed
+from shoal.verifier.verdict import MeasuredGoal, Problem, listed
 
 _SLACK = 1 + 1e-6  # of the last digit of a rounded loss
 
@@ -41,7 +41,7 @@ class Counted:
 
     rows: int
     classes: int
-    goals: Sequence[Goal] | None
+    goals: Sequence[MeasuredGoal] | None
     suppressed: int | None = None
     losses: Mapping[str, float | None] = field(default_factory=dict)
     at_least: bool = False  # goals may be met better than the maker says
@@ -129,7 +129,7 @@ def _key(goal: Mapping[str, Any]) -> str:
     return json.dumps([goal.get(name) for name in ("type", "column", "variant", "asked")], default=str)
 
 
-def _is_same_goal(told: Mapping[str, Any], goal: Goal, *, at_least: bool) -> bool:
+def _is_same_goal(told: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bool) -> bool:
     """Compare what was achieved; people cannot be counted from the file alone."""
     if told.get("counts", "rows") != goal.counts:
         return True

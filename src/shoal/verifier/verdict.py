@@ -57,7 +57,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Goal:
+class MeasuredGoal:
     """One privacy goal: what was asked and what the file achieves.
 
     Parameters
@@ -109,7 +109,7 @@ class Verdict:
     k : int or None
         Size of the smallest class; 0 when there is none. Anatomy promises no k: None.
         NH: the fewest originals that fit a row, or rows that an original fits.
-    goals : tuple of Goal
+    goals : tuple of MeasuredGoal
         Every goal of the recipe, as measured.
     problems : tuple of Problem
         What does not hold, in the order in which it was looked at.
@@ -124,7 +124,7 @@ class Verdict:
 
     Examples
     --------
-    >>> goal = Goal("k-anonymity", None, asked=5, achieved=7, holds=True)
+    >>> goal = MeasuredGoal("k-anonymity", None, asked=5, achieved=7, holds=True)
     >>> print(Verdict(True, rows=90, classes=12, k=7, goals=(goal,), problems=()))
     The release holds: 90 rows in 12 classes, the smallest of 7.
       k-anonymity: asked 5, achieved 7, holds
@@ -134,7 +134,7 @@ class Verdict:
     rows: int
     classes: int
     k: int | None
-    goals: tuple[Goal, ...]
+    goals: tuple[MeasuredGoal, ...]
     problems: tuple[Problem, ...]
     has_classes: bool = True
     k_wildcard: int | None = None
@@ -180,7 +180,7 @@ class Verdict:
         return pieces if known else pieces + compatible
 
 
-def _goal_line(goal: Goal) -> str:
+def _goal_line(goal: MeasuredGoal) -> str:
     names = [goal.column] if isinstance(goal.column, str) else goal.column
     about = f" of {listed(names)}" if names else ""
     form = f" ({goal.variant})" if goal.variant else ""
@@ -194,7 +194,7 @@ def conclude(
     rows: int,
     classes: int,
     k: int | None,
-    goals: Sequence[Goal],
+    goals: Sequence[MeasuredGoal],
     problems: Sequence[Problem],
     *,
     has_classes: bool = True,

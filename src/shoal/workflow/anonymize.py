@@ -14,8 +14,10 @@ from shoal.recipe.goals import from_text
 from shoal.recipe.options import MethodName
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
+from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
+from shoal.table.hierarchies import ROOT, from_frame, from_function
 from shoal.table.orders import with_orders
 from shoal.workflow.prepare import prepare, table_of
 
@@ -61,8 +63,10 @@ def anonymize(
         Smallest class size.
     goals : iterable of str or dict, optional
         Further privacy goals: `"l-diversity column=disease l=3"`, or the same as a mapping.
-    hierarchies : mapping of str to str or dict, optional
-        By column: a file, a nested table, or `{"intervals": [5, 10]}` and the like.
+    hierarchies : mapping of str to str, dict, frame or callable, optional
+        By column: a file; a nested table, or `{"intervals": [5, 10]}` and the like; a frame whose rows lead
+        from a leaf to the root; or a function that is called with each distinct value and returns its
+        generalizations from narrow to wide (a list of texts, or a single one).
     accept : mapping of str to iterable of str, optional
         By column: the dangers that you take knowingly, such as `["unique"]`. They are still listed.
     method : str or Clusterer, optional
@@ -108,8 +112,10 @@ def anonymize(
     )
     chosen = _method(method, seed, options)
     columns: dict[str, dict[str, Any]] = {name: {"role": role} for name, role in roles.items()}
-    for name, described in _described(hierarchies or {}, accept or {}).items():
-        columns.setdefault(name, {}).update(described)
+    for name, tree in _readable(hierarchies).items():
+        columns.setdefault(name, {})["hierarchy"] = tree
+    for name, dangers in (accept or {}).items():
+        columns.setdefault(name, {})["accept"] = [dangers] if isinstance(dangers, str) else list(dangers)
     smallest = method.k if k is None and isinstance(method, Clusterer) else k
     given = None if goals is None else [from_text(g) if isinstance(g, str) else dict(g) for g in goals]
     changes = {
@@ -124,6 +130,7 @@ def anonymize(
         recipe = Recipe.from_dict({}, changes=changes)
     else:
         recipe = recipe.changed(changes)
+    recipe = _with_functions(recipe, hierarchies, data)
     release = prepare(
         data, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
     )
@@ -146,15 +153,31 @@ def _method(
     return {"name": name, "seed": method.seed, "options": method.options.model_dump(exclude_unset=True)}
 
 
-def _described(
-    hierarchies: Mapping[str, Any], accept: Mapping[str, Iterable[str]]
-) -> dict[str, dict[str, Any]]:
-    """Return what the parameters say of columns besides their roles."""
-    columns: dict[str, dict[str, Any]] = {name: {"hierarchy": given} for name, given in hierarchies.items()}
-    for name, dangers in accept.items():
-        taken = [dangers] if isinstance(dangers, str) else list(dangers)
-        columns.setdefault(name, {})["accept"] = taken
-    return columns
+def _readable(hierarchies: Mapping[str, Any] | None) -> dict[str, str | dict[str, Any]]:
+    """Return hierarchies as a recipe holds them; a function gets a place that `_with_functions` fills."""
+    return {name: _in_recipe(given, name) for name, given in (hierarchies or {}).items()}
+
+
+def _in_recipe(given: Any, column: str) -> str | dict[str, Any]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, (str, Path)):
+        return str(given)
+    return {ROOT: {}} if callable(given) else from_frame(given, column)
+
+
+def _with_functions(recipe: Recipe, hierarchies: Mapping[str, Any] | None, data: Any) -> Recipe:
+    """Return the recipe with the hierarchies that functions make from the values of the table."""
+    functions = {name: given for name, given in (hierarchies or {}).items() if callable(given)}
+    if not functions:
+        return recipe
+    table = table_of(data, recipe)
+    columns = {}
+    for name, function in functions.items():
+        column = recipe.columns[name]
+        column = column.model_copy(update={"kind": column.kind or "categorical"})
+        columns[name] = {"hierarchy": from_function(function, frames.series(table, name), column)}
+    return recipe.changed({"columns": columns})
 
 
 def encode(
@@ -174,7 +197,7 @@ def encode(
         Kinds, weights and hierarchies. Without it, name the columns with the parameters below.
     quasi : iterable of str
         The columns to encode, in order; others are left out.
-    hierarchies : mapping of str to str or dict, optional
+    hierarchies : mapping of str to str, dict, frame or callable, optional
         By column, as for `anonymize`.
 
     Examples
@@ -188,8 +211,9 @@ def encode(
     array([1, 0, 1, 0], dtype=int32)
     """
     if recipe is None:
-        columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in (hierarchies or {}).items()}
+        columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in _readable(hierarchies).items()}
         changes = {"columns": {**columns, "default": "drop"}}
         recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
+        recipe = _with_functions(recipe, hierarchies, data)
     table = table_of(data, recipe)
     return encode_columns(table, with_orders(recipe, table))

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
-from shoal.measure.bound import Bound, recipe_bound, told_bound
 from shoal.measure.loss import Loss
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe, Shape, did_you_mean

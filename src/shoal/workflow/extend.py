@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.bound.lower_bound import NO_BOUND
 from shoal.cluster.systematic import Systematic
 from shoal.dangers import Values, refuse_unique
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
-from shoal.measure.bound import NO_BOUND
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
 from shoal.recipe.options import SystematicOptions
@@ -30,7 +30,7 @@ from shoal.table.encode import encode, kinds_of
 from shoal.table.orders import with_orders
 from shoal.table.read import read_release
 from shoal.table.write import manifest_path, sha256
-from shoal.verifier import Goal, Verdict, verify, verify_table
+from shoal.verifier import MeasuredGoal, Verdict, verify, verify_table
 from shoal.workflow.prepare import table_of
 
 _UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
@@ -367,7 +367,9 @@ def _numbers(sizes: pl.DataFrame, suppressed: int, k: int) -> Numbers:
         suppressed=suppressed,
         classes=len(whole),
         k=smallest,
-        goals=(Goal("k-anonymity", None, asked=k, achieved=smallest, holds=smallest >= k, counts="rows"),),
+        goals=(
+            MeasuredGoal("k-anonymity", None, asked=k, achieved=smallest, holds=smallest >= k, counts="rows"),
+        ),
         loss=loss,
         loss_tight=loss,
     )

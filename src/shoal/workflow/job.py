@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.compose import Companions
+from shoal.composition.companions import Companions
 from shoal.dangers import Values
 from shoal.recipe import Recipe
 from shoal.stages import Progress

@@ -5,21 +5,21 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 
+from shoal.bound.lower_bound import Bound, recipe_bound
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
 from shoal.dangers import Scene, find_dangers
 from shoal.engine import local
 from shoal.errors import GroupShiftWarning
-from shoal.measure.bound import Bound, recipe_bound
-from shoal.measure.profile import group_profile, profile
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
+from shoal.report.profile import group_profile, profile
 from shoal.stages import Meanwhile, Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
-from shoal.verifier import Goal
+from shoal.verifier import MeasuredGoal
 from shoal.workflow.job import Job
 from shoal.workflow.publishing import (
     achieved_goals,
@@ -124,10 +124,10 @@ def _bounding(
     return (started,)
 
 
-def _k_anonymity(k: int, recipe: Recipe, *, counts_people: bool) -> Goal:
+def _k_anonymity(k: int, recipe: Recipe, *, counts_people: bool) -> MeasuredGoal:
     asked = recipe.privacy.k
     counts = "people" if counts_people else "rows"
-    return Goal("k-anonymity", None, asked=asked, achieved=k, holds=k >= asked, counts=counts)
+    return MeasuredGoal("k-anonymity", None, asked=asked, achieved=k, holds=k >= asked, counts=counts)
 
 
 def _warn_of_shift() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from shoal.cluster.clusterer import check_feasible
-from shoal.compose import Companions
+from shoal.composition.companions import Companions
+from shoal.composition.earlier import earlier_files
 from shoal.dangers import Values, refuse_unique, warn_of
 from shoal.errors import DataError, RecipeError
-from shoal.measure.earlier import earlier_files
 from shoal.recipe import Recipe, Shape
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
@@ -22,8 +22,8 @@ from shoal.table.orders import leaves_kind_open, with_orders
 from shoal.table.read import mark_missing, read, used_columns
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
+from shoal.workflow.several_views import make_views
 from shoal.workflow.two_tables import make_two_tables
-from shoal.workflow.views import make_views
 
 
 def prepare(

@@ -15,13 +15,12 @@ from shoal.measure.readings import tight_costs
 from shoal.privacy.goalset import GoalSet
 from shoal.privacy.repair import repair
 from shoal.recipe import Recipe, Shape
-from shoal.recipe.goals import COUNTED, LDiversity
-from shoal.recipe.goals import Goal as AskedGoal
+from shoal.recipe.goals import COUNTED, Goal, LDiversity
 from shoal.recode.publish import Published, publish, publish_ring
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.readings import FloatArray
-from shoal.verifier import Goal
+from shoal.verifier import MeasuredGoal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +41,16 @@ def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Publ
     return published
 
 
-def achieved_goals(encoded: Encoded, published: Published, recipe: Recipe) -> tuple[int, tuple[Goal, ...]]:
+def achieved_goals(
+    encoded: Encoded, published: Published, recipe: Recipe
+) -> tuple[int, tuple[MeasuredGoal, ...]]:
     """Return the size of the smallest class, in people, and what is achieved of every further goal."""
     goals = GoalSet.of(encoded, recipe) if published.classes.height else None
     if goals is None or not recipe.shape.has_classes:
         return int(np.bincount(published.labels[published.labels >= 0]).min()), ()
     judgement = goals.judge(published.labels)
     return judgement.people, tuple(
-        Goal(
+        MeasuredGoal(
             type=asked.type,
             column=asked.column,
             asked=asked.asked,
@@ -62,7 +63,7 @@ def achieved_goals(encoded: Encoded, published: Published, recipe: Recipe) -> tu
     )
 
 
-def _number(achieved: float, asked: AskedGoal) -> int | float | None:
+def _number(achieved: float, asked: Goal) -> int | float | None:
     """Return what JSON can hold: whole numbers where values are counted, nothing for infinity."""
     if not np.isfinite(achieved):
         return None

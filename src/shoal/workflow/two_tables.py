@@ -13,16 +13,16 @@ from shoal.dangers import Scene, find_dangers
 from shoal.engine import local
 from shoal.errors import IdentityUnprotectedWarning, KnownSeedWarning
 from shoal.measure.loss import Loss
-from shoal.measure.profile import group_profile
 from shoal.recipe import Recipe
-from shoal.recode.anatomy import Parts, take_apart
+from shoal.recode.separate import Parts, separate
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
+from shoal.report.profile import group_profile
 from shoal.stages import stage
 from shoal.table.encode import encode, kinds_of
 from shoal.table.frames import series
 from shoal.table.siblings import TITLES
-from shoal.verifier import Goal
+from shoal.verifier import MeasuredGoal
 from shoal.workflow.job import Job
 
 _SECRET_BITS = 128  # the state of the generator that a seed starts
@@ -40,7 +40,7 @@ def make_two_tables(job: Job) -> Release:
     with stage(timings, "cluster", progress) as tick:
         found = local.run(encoded, _with_secret_seed(recipe), METHODS[recipe.method.name], tick)
     with stage(timings, "recode", progress):
-        tables = take_apart(table, encoded.in_input_order(found.labels), recipe)
+        tables = separate(table, encoded.in_input_order(found.labels), recipe)
         scene = Scene(job.values, encoded, recipe, found.labels, None, recipe.shape.groups)
         dangers = tuple(find_dangers(scene))
         profile = group_profile(table, encoded, found.labels, recipe)
@@ -70,12 +70,12 @@ def make_two_tables(job: Job) -> Release:
     return release
 
 
-def _diversity(tables: Parts, recipe: Recipe) -> Goal:
+def _diversity(tables: Parts, recipe: Recipe) -> MeasuredGoal:
     """Return what every group is promised: at least l values, none with a share above 1 / l."""
     options: Any = recipe.options
     (column,) = recipe.named("sensitive")
     achieved = tables.diversity
-    return Goal("l-diversity", column, options.l, achieved, achieved >= options.l)
+    return MeasuredGoal("l-diversity", column, options.l, achieved, achieved >= options.l)
 
 
 def _without_empty(table: pl.DataFrame, name: str) -> pl.DataFrame:

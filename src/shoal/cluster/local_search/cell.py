@@ -19,7 +19,7 @@ _MOST_JOINS = 1 << 21  # of leaves and nodes: up to which these are looked up
 
 def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
     """Return a `kernels.space.Cell` of all rows."""
-    from shoal.kernels.space import Cell
+    from shoal.kernels.local_search.space import Cell
 
     trees = fixed.trees
     n_leaves = _lengths(trees.leaf_at, len(trees.leaf_node))

@@ -91,7 +91,7 @@ class _Run:
 
     def partition_of(self, labels: IntArray) -> Partition:
         """Return a partition given by labels."""
-        from shoal.kernels.partition import partition_loss
+        from shoal.kernels.local_search.partition import partition_loss
 
         rows = np.argsort(labels, kind="stable")
         ends = np.cumsum(np.bincount(labels))

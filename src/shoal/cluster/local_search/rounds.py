@@ -49,7 +49,7 @@ def _round(
     tick: Tick,
 ) -> Partition:
     """Search every block once. A block that there is no time for stays as it is."""
-    from shoal.kernels.partition import class_centres
+    from shoal.kernels.local_search.partition import class_centres
 
     n_rows = len(now.rows)
     centres = class_centres(cell, now.rows, now.ends, scale)
@@ -85,7 +85,7 @@ def _search_block(
     tally: Any,
 ) -> Found:
     """Search among some classes."""
-    from shoal.kernels.block_search import search_block
+    from shoal.kernels.local_search.block_search import search_block
 
     n_steps = int(plan.steps * len(classes))
     return search_block(
@@ -95,7 +95,7 @@ def _search_block(
 
 def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongArray]:
     """Return the rows of some classes, class by class, and where each ends."""
-    from shoal.kernels.block_search import rows_of
+    from shoal.kernels.local_search.block_search import rows_of
 
     rows, labels = rows_of(partition.rows, partition.ends, classes)
     return rows, np.cumsum(np.bincount(labels, minlength=len(classes)))

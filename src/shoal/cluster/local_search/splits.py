@@ -43,7 +43,7 @@ def split_large(cell: Any, partition: Partition, tally: Any) -> Partition:
     partition : Partition
         The same one where nothing was split. Losses are those of `cell`.
     """
-    from shoal.kernels.partition import partition_loss
+    from shoal.kernels.local_search.partition import partition_loss
 
     classes = np.split(partition.rows, partition.ends[:-1])
     done = [rows for rows in classes if not _is_open(cell, rows)]

@@ -27,7 +27,7 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
     found: dict[int, tuple[LongArray, int, bool]] = {}
 
     def start(numbers: list[int], grows: bool) -> None:
-        from shoal.kernels import start as kernel
+        from shoal.kernels.local_search import start as kernel
 
         tasks = [partial(kernel.start_cell, cell, rows, *cells[number], _TRIED, grows) for number in numbers]
         for at, result in workers.run(tasks):
@@ -45,7 +45,7 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
 
 def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tuple[int, int]]:
     """Cut groups of more than `most` rows where that saves most; return where each begins and ends."""
-    from shoal.kernels import start as kernel
+    from shoal.kernels.local_search import start as kernel
 
     groups, cells = [(0, len(rows))], []
     while groups:

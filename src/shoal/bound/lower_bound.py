@@ -1,0 +1,298 @@
+"""A lower bound of Total IL: what no k-anonymous recoding by boxes can go below.
+
+D, the diversity of a set of rows, is what one of them costs when the set is a class. It grows with the set,
+and that alone makes all of this true, for any columns, weights and trees, with further goals, and with any
+method that publishes boxes over at least k rows. n rows, i and j among them; C is a class.
+
+*Nearest row.* A class with i has a row at least as far from i as its (k - 1)-th nearest other one, so D(C) is
+at least their distance.
+
+*Smallest box.* D(C) is at least d_i, the least D of any k rows of which i is one. It is found by branch and
+bound (`kernels.smallest_box`).
+
+*Mutual reachability*, for tuples whose smallest box would take too long. If b is a bound of each row's D(C),
+so is the k-th least max(D(i, j), b_i, b_j) over all rows j, i among them: C has k rows, and D(C) is at least
+each of the three for all of them.
+
+*Drag.* A row in a sparse place makes its class wide for others. Let b be any such bound, and w_ij = max(0,
+max(b_i, D(i, j)) - b_j): by so much at least j loses more than b_j when i is in its class. Let s_i be the
+mean of the k - 1 least w_ij over j. In a class C, s_i is at most the mean of w_ij over its other rows. Summed
+over i, and the sums exchanged, the s_i are at most the sum over j of the mean over i of w_ij, which is at
+most that of D(C) - b_j. So the sum of b_i + s_i over C is at most |C| D(C). (Where each row has a box of its
+own over itself and k - 1 others and each row is in the boxes of k - 1 others, as with the method `nh`, the
+same holds with these in place of C.)
+
+*Rows left out* cost the sum of all weights W. Without drag no term is above that. With it some may be: of as
+many rows as may be left out, those whose terms are furthest above W, no more than W is counted.
+
+Costs are rounded to fixed-point integers; what that can make of a sum is taken off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.bound.confidence import lower_limit
+from shoal.bound.scans import LongArray, Scans, Share
+from shoal.recipe import Recipe
+from shoal.table.columns import Encoded, RangeColumn
+from shoal.table.fixed import FixedColumns
+from shoal.table.readings import node_costs
+
+PASSES = 3  # of mutual reachability; more raise it by little
+CONFIDENCE = 0.99  # of an estimate
+
+# Looking up a tuple's distance in one group of columns takes about a nanosecond.
+_ALL_ROWS = 2_500_000_000  # for each pass over all pairs
+_SAMPLED = 3_000_000_000
+_LEAST_SAMPLED, _MOST_SAMPLED = 500, 8_000
+_SEED = 20070409  # any one, but always the same
+_SEARCHED = 1_000_000_000  # steps in the search of boxes, of a few nanoseconds
+_MOST_SEARCHED = _SEARCHED // 256  # for one of them
+_PILOT = 32  # tuples that tell beforehand how long it would take
+_DIGITS = 3
+_EXACT = 1e-12  # relative: what the last digits of a float can be wrong by
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound of Total IL.
+
+    Parameters
+    ----------
+    total : float
+        No k-anonymous table of boxes over this one has a lower Total IL.
+    is_estimate : bool
+        Found from a sample of the rows: `total` may be too high, with a probability of 1 %.
+    how : str
+        What was computed, for how many rows.
+    """
+
+    total: float
+    is_estimate: bool
+    how: str
+
+    @property
+    def rounded(self) -> float:
+        """The total, rounded down to three digits: in full it would be a digest of the raw table."""
+        if self.total <= 0:
+            return 0.0
+        digits = _DIGITS - 1 - floor(log10(self.total))
+        scaled = self.total * 10.0**digits
+        return round(floor(scaled * (1 + _EXACT)) / 10.0**digits, max(0, digits))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON tells of it."""
+        return {"bound": self.rounded, "bound_is_estimate": self.is_estimate, "bound_how": self.how}
+
+
+NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None}
+
+
+def told_bound(bound: Bound | None) -> dict[str, Any]:
+    """Return what JSON tells of a bound, or of none."""
+    return dict(NO_BOUND) if bound is None else bound.to_dict()
+
+
+def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
+    """Return the bound of several tables together; None unless each has one.
+
+    Where several are estimates, the chance that one is wrong adds up.
+    """
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    how = "; ".join(dict.fromkeys(part.how for part in known))
+    return Bound(sum(part.total for part in known), any(part.is_estimate for part in known), how)
+
+
+def recipe_bound(
+    encoded: Encoded, recipe: Recipe, *, suppressed: int = 0, progress: Share | None = None
+) -> Bound | None:
+    """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
+
+    None where it allows none, and for Anatomy, which publishes no boxes. Rows that miss a quasi value, where
+    these are left out, cost everything, and nobody is in a class with them.
+    """
+    if not recipe.shape.is_generalized:
+        return None
+    k, may_suppress = recipe.privacy.k, max(suppressed, recipe.privacy.may_suppress(encoded.n_rows))
+    inside = np.ones(encoded.n_rows, dtype=bool)
+    if recipe.privacy.missing == "suppress":
+        inside = ~encoded.missing_rows()
+    left_out = int((~inside).sum())
+    if int(inside.sum()) < k or left_out > may_suppress:
+        return None
+    part = encoded.take(inside) if left_out else encoded
+    return lower_bound(part, k, may_suppress=may_suppress - left_out, left_out=left_out, progress=progress)
+
+
+def lower_bound(
+    encoded: Encoded, k: int, *, may_suppress: int = 0, left_out: int = 0, progress: Share | None = None
+) -> Bound:
+    """Bound Total IL from below, for every k-anonymous recoding by boxes.
+
+    Small tables (about 30,000 different quasi tuples) are looked at in full. Of larger ones a sample of rows
+    is compared with all rows, and the total is a lower confidence limit: an estimate.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        At least k rows.
+    k : int
+        Smallest class size, at least 2.
+    may_suppress : int, default 0
+        How many of its rows may be left out, at the cost of the sum of the weights each.
+    left_out : int, default 0
+        Rows that are left out already and not among these, at the same cost.
+    progress : callable, optional
+        Called with the share that is done.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> encoded = shoal.encode(pl.DataFrame({"age": [0, 1, 2, 10]}), quasi=["age"])
+    >>> lower_bound(encoded, 2)
+    Bound(total=1.8, is_estimate=False, how='smallest box with drag, all rows')
+    """
+    tick = progress or (lambda share: None)
+    scans = Scans(encoded, k)
+    weight = float(encoded.weights.sum())
+    slack = _rounding(encoded, scans.fixed)
+    if scans.m * scans.work_of_one <= _ALL_ROWS:
+        total, how = _of_all_rows(scans, may_suppress, slack, tick)
+        return Bound(total + left_out * weight, False, how)
+    total, how = _of_a_sample(scans, slack, tick)
+    return Bound(total + left_out * weight, True, how)
+
+
+def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> tuple[float, str]:
+    """Sum the terms of all rows, with drag."""
+    bound, how = bounds_of_all(scans, _part(tick, 0.0, 0.7))
+    drag = np.zeros(scans.m, np.int64)
+    drag[scans.order] = scans.dragged(scans.order, bound, _part(tick, 0.7, 1.0))
+    fixed, k = scans.fixed, scans.k
+    terms = bound.astype(np.int64) * (k - 1) + drag  # k - 1 times the term
+    whole = int(fixed.span.sum()) + int(fixed.trees.height[fixed.trees.node_at].sum())
+    # Python's own integers: the sum may need more than 64 bits.
+    total = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
+    total -= _above(terms - whole * (k - 1), scans.size, may_suppress)
+    # A term is made of b_i, of max(b_i, D) and of b_j, and each can be wrong by the slack.
+    return max(
+        0.0, (total / (k - 1) - 3 * slack * int(scans.size.sum())) / fixed.unit
+    ), f"{how} with drag, all rows"
+
+
+def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:
+    """Bound D of every tuple's class, and say how."""
+    order, bound = scans.order, np.zeros(scans.m, np.int32)
+    if _mean_steps(scans) * scans.m > _SEARCHED:
+        bound[order] = scans.nearest(order, tick)
+        searched = np.zeros(scans.m, dtype=bool)
+    else:
+        bound[order], searched = _boxes(scans, order, tick)
+    rest = order[~searched]
+    for _ in range(PASSES if len(rest) else 0):
+        bound[rest] = scans.reachable(rest, bound, tick)
+    return bound, _told(searched, "mutual reachability")
+
+
+def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_]]:
+    """Return D of the smallest box of each tuple listed, or of its nearest where that takes too long.
+
+    Also which of them is the smallest box's.
+    """
+    near, found, _ = scans.boxes(ones, _MOST_SEARCHED, tick)
+    searched: npt.NDArray[np.bool_] = found >= 0
+    return np.where(searched, found, near), searched
+
+
+def _mean_steps(scans: Scans) -> float:
+    """Return how many steps the search of a box takes, of a few tuples all over the table."""
+    if scans.m <= _PILOT:
+        return 0.0
+    pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
+    return float(scans.boxes(pilot, _MOST_SEARCHED, lambda share: None)[2].mean())
+
+
+def _told(searched: npt.NDArray[np.bool_], other: str) -> str:
+    """Say what the terms are: those of smallest boxes, of another kind, or of both."""
+    if searched.all():
+        return "smallest box"
+    return f"smallest box or {other}" if searched.any() else other
+
+
+def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
+    """Sum the greatest positive excesses of so many rows."""
+    total = 0
+    for at in np.argsort(-excess, kind="stable"):
+        if rows <= 0 or excess[at] <= 0:
+            break
+        taken = min(rows, int(sizes[at]))
+        total += taken * int(excess[at])
+        rows -= taken
+    return total
+
+
+def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
+    """Return n times the lower confidence limit of the mean term, of rows drawn at random."""
+    time_for = min(_MOST_SAMPLED, _SAMPLED // scans.work_of_one)
+    terms, how = sampled_terms(scans, max(_LEAST_SAMPLED, time_for), tick)
+    n = int(scans.size.sum())
+    limit = lower_limit(np.maximum(0.0, terms - slack) / scans.fixed.unit, 1 - CONFIDENCE)
+    return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {100 * CONFIDENCE:.0f} % confidence"
+
+
+def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:
+    """Draw rows, each independently of the others, and bound D of each one's class; also say how.
+
+    Fewer are drawn where there is no time to search boxes for all, as long as they are enough.
+    """
+    time_for = int(_SEARCHED / max(1.0, _mean_steps(scans)))
+    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _LEAST_SAMPLED else n_rows)
+    is_drawn = np.zeros(scans.m, dtype=bool)
+    is_drawn[tuples] = True
+    ones = scans.order[is_drawn[scans.order]]
+    terms, searched = np.zeros(scans.m), np.zeros(len(ones), dtype=bool)
+    if time_for >= _LEAST_SAMPLED:
+        terms[ones], searched = _boxes(scans, ones, tick)
+    else:
+        terms[ones] = scans.nearest(ones, tick)
+    return terms[tuples], _told(searched, "nearest row")
+
+
+def _drawn(scans: Scans, n_rows: int) -> LongArray:
+    """Draw rows and return their tuples, in the order of drawing."""
+    random = np.random.Generator(np.random.PCG64(_SEED))
+    drawn = random.integers(int(scans.size.sum()), size=n_rows)
+    return np.searchsorted(np.cumsum(scans.size), drawn, side="right").astype(np.int64)
+
+
+def _rounding(encoded: Encoded, fixed: FixedColumns) -> float:
+    """Return by how many steps D of a set of rows can differ from its exact value."""
+    total, n_trees = 0.0, 0
+    begins = np.append(fixed.trees.node_at, len(fixed.trees.height))
+    for column in encoded.columns:
+        full = column.weight * fixed.unit
+        if isinstance(column, RangeColumn):
+            exact = column.points * full
+            span = round(full)
+            total += 2 * float(np.abs(np.rint(column.points * span) - exact).max(initial=0.0)) + abs(
+                span - full
+            )
+        else:
+            heights = fixed.trees.height[begins[n_trees] : begins[n_trees + 1]]
+            total += float(np.abs(heights - node_costs(column, "height") * full).max(initial=0.0))
+            n_trees += 1
+    return total
+
+
+def _part(tick: Share, begin: float, end: float) -> Callable[[float], None]:
+    """Let a part of the work fill its part of the bar."""
+    return lambda share: tick(begin + share * (end - begin))

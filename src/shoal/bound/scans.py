@@ -1,0 +1,194 @@
+"""Comparing quasi tuples with all others, a part of them at a time, on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.table.columns import Encoded, IntArray, TreeColumn
+from shoal.table.fixed import FixedColumns, fixed_columns
+
+LongArray = npt.NDArray[np.int64]
+Share = Callable[[float], None]  # called with the share of the work that is done
+
+# Combinations of values that are looked up together: their distances should stay in a near cache, and be
+# few beside the tuples that look them up.
+_MOST_COMBINED, _SHARE_COMBINED = 8192, 16
+_MOST_PAIRS = 1 << 22  # combinations of two groups that are counted to see how many occur
+_MOST_CANDIDATES = 1 << 16  # for the smallest box of one tuple
+_LOOKED_UP = 40_000_000  # in one call of a kernel: a few hundredths of a second
+
+
+class Scans:
+    """The distinct quasi tuples of a table, and the calls of the kernels.
+
+    What is found for a tuple depends on the table alone, not on threads or on the tuples before it.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    k : int
+    """
+
+    def __init__(self, encoded: Encoded, k: int) -> None:
+        from shoal.kernels.nearest import Tuples
+
+        begins = np.flatnonzero(np.diff(encoded.tuple_of_row, prepend=-1))
+        self.k, self.m = k, len(begins)
+        self.size: LongArray = np.diff(np.append(begins, encoded.n_rows)).astype(np.int64)
+        self.fixed: FixedColumns = fixed_columns(encoded, begins)
+        values = np.concatenate([self.fixed.position, self.fixed.leaf])
+        groups = _groups(_dense_codes(encoded, begins), max(64, self.m // _SHARE_COMBINED))
+        self.tuples = Tuples(size=self.size, span=self.fixed.span, **_looked_up(groups, values))
+        # Neighbours in this order are alike in many columns: what was near one is near the next.
+        self.order: LongArray = np.lexsort(self.tuples.code[::-1])
+        self.work_of_one = self.m * len(groups)
+        self._scratch: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
+
+    def nearest(self, ones: LongArray, tick: Share) -> LongArray:
+        """Return D of each tuple and its (k - 1)-th nearest other row."""
+        return self.reachable(ones, np.zeros(self.m, np.int32), tick)
+
+    def reachable(self, ones: LongArray, bound: IntArray, tick: Share) -> LongArray:
+        """Return the k-th least max(D(i, j), b_i, b_j) over all rows j, for each tuple i listed."""
+        from shoal.kernels.nearest import scan_tuples
+
+        def call(part: LongArray, scan: Any, _: Any, found: LongArray) -> None:
+            scan_tuples(self.tuples, self.fixed.trees, self.k, bound, part, scan, found, False)
+
+        return self._found(call, ones, 1, tick)[0]
+
+    def dragged(self, ones: LongArray, bound: IntArray, tick: Share) -> LongArray:
+        """Return the sum of the k - 1 least max(0, max(b_i, D(i, j)) - b_j), for each tuple i listed."""
+        from shoal.kernels.nearest import scan_tuples
+
+        def call(part: LongArray, scan: Any, _: Any, found: LongArray) -> None:
+            scan_tuples(self.tuples, self.fixed.trees, self.k, bound, part, scan, found, True)
+
+        return self._found(call, ones, 1, tick)[0]
+
+    def boxes(self, ones: LongArray, steps: int, tick: Share) -> tuple[LongArray, LongArray, LongArray]:
+        """Return D of the nearest, the least D of any k rows with each tuple, and the steps that took.
+
+        The second is -1 where `steps` do not suffice.
+        """
+        from shoal.kernels.smallest_box import smallest_boxes
+
+        def call(
+            part: LongArray, scan: Any, search: Any, near: LongArray, found: LongArray, taken: LongArray
+        ) -> None:
+            tuples, trees = self.tuples, self.fixed.trees
+            smallest_boxes(tuples, trees, self.k, part, steps, scan, search, near, found, taken)
+
+        near, found, taken = self._found(call, ones, 3, tick)
+        return near, found, taken
+
+    def _found(
+        self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
+    ) -> list[LongArray]:
+        """Call a kernel for all tuples listed, part by part."""
+        results = [np.zeros(len(ones), np.int64) for _ in range(n_results)]
+        step = max(1, _LOOKED_UP // self.work_of_one)
+
+        def run(begin: int) -> None:
+            part = slice(begin, begin + step)
+            with self._borrowed() as (scan, search):
+                call(ones[part], scan, search, *(result[part] for result in results))
+
+        _run_all(run, range(0, len(ones), step), tick)
+        return results
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[tuple[Any, Any]]:
+        """Lend scratch to one call; there is as much of it as there are calls at a time."""
+        scratch = self._new_scratch() if self._scratch.empty() else self._scratch.get()
+        yield scratch
+        self._scratch.put(scratch)
+
+    def _new_scratch(self) -> tuple[Any, Any]:
+        from shoal.kernels.nearest import empty_scan
+        from shoal.kernels.smallest_box import empty_search
+
+        trees = self.fixed.trees
+        most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
+        scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
+        return scan, empty_search(most, min(self.m, _MOST_CANDIDATES))
+
+
+def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> None:
+    """Run all parts, on as many threads as kernels may use."""
+    from shoal.kernels import n_threads
+
+    threads = min(n_threads(), len(begins))
+    if threads < 2:  # tiny tables are not worth a pool
+        for done, begin in enumerate(begins, 1):
+            run(begin)
+            tick(done / len(begins))
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for done, _ in enumerate(pool.map(run, begins), 1):
+            tick(done / len(begins))
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an interruption nothing new is begun
+
+
+def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:
+    """Number the different values of each column, in the order of fixed columns: ranges, then trees."""
+    columns = sorted(encoded.columns, key=lambda column: isinstance(column, TreeColumn))
+    return [_numbered(column.codes[rows].astype(np.int64), column.missing + 1) for column in columns]
+
+
+def _numbered(codes: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray[np.int64]:
+    """Number the codes that occur, in their order and without gaps."""
+    occurs = np.zeros(n_codes, np.int64)
+    occurs[codes] = 1
+    numbers: npt.NDArray[np.int64] = (np.cumsum(occurs) - 1)[codes]
+    return numbers
+
+
+def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongArray]]:
+    """Put columns together as long as few combinations of their values occur.
+
+    Returns the columns of each group, and the number of each tuple's combination.
+    """
+    most = min(most, _MOST_COMBINED)
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    groups: list[tuple[list[int], LongArray]] = []
+    for col in sorted(range(len(columns)), key=lambda col: sizes[col]):
+        small = groups if sizes[col] <= most else []  # by itself a column may have too many values
+        for at, (members, codes) in enumerate(small):
+            n_pairs = (int(codes.max()) + 1) * sizes[col]
+            if n_pairs > _MOST_PAIRS:
+                continue
+            joined = _numbered(codes * sizes[col] + columns[col], n_pairs)
+            if joined.max() < most:
+                groups[at] = ([*members, col], joined)
+                break
+        else:
+            groups.append(([col], columns[col]))
+    return groups
+
+
+def _looked_up(
+    groups: list[tuple[list[int], LongArray]], values: npt.NDArray[np.int32]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of `kernels.bound.Tuples` that tell of groups."""
+    sizes = [int(codes.max()) + 1 for _, codes in groups]
+    value = np.zeros((len(values), max(sizes)), np.int32)
+    for members, codes in groups:
+        for col in members:
+            value[col, codes] = values[col]
+    return {
+        "code": np.array([codes for _, codes in groups], np.uint32),
+        "group_at": np.cumsum([0, *sizes], dtype=np.int64),
+        "column_at": np.cumsum([0, *(len(members) for members, _ in groups)], dtype=np.int64),
+        "column": np.array([col for members, _ in groups for col in members], np.int64),
+        "value": value,
+    }

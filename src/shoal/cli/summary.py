@@ -1,0 +1,191 @@
+"""What commands print about a release: what was published, what holds, and where the files are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def summary(result: dict[str, Any]) -> str:
+    """Say in a few lines what was released and what holds, and whether it took the place of something."""
+    lines = [_summary(result)] + (["  replaced: what lay there before"] if result["replaced"] else [])
+    return "\n".join(lines)
+
+
+def _summary(result: dict[str, Any]) -> str:
+    from shoal.recipe import Shape
+    from shoal.recipe.options import METHODS
+
+    shape = METHODS[result["method"]].shape
+    if shape is Shape.TWO_TABLES:
+        return _two_tables(result)
+    if "views" in result:
+        return _several_views(result)
+    gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
+    made = f"in {result['classes']:,} classes" if shape.has_classes else "with a box for each"
+    how = "verified on the written file" + (" against the original" if shape.needs_original else "")
+    lines = [
+        f"released {result['released']:,} of {result['rows']:,} rows {made} "
+        f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
+        f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
+    ]
+    lines += [f"  {remark}" for remark in result["remarks"]]
+    lines += [f"  {kinds_line(result['kinds'])}"]
+    lines += [f"  {goal_line(goal)} - {how}" for goal in result["goals"]]
+    lines += [f"  {line}" for line in composition_lines(result["composition"])]
+    lines += accepted_lines(result)
+    lines += [
+        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        *(f"  {line}" for line in bound_lines(result)),
+        f"  release:  {result['output']}",
+        f"  manifest: {result['manifest']}",
+        f"  report:   {result['report']}",
+    ]
+    return "\n".join(lines)
+
+
+def _two_tables(result: dict[str, Any]) -> str:
+    """Say in a few lines what was released and what holds, and what does not."""
+    (goal,) = result["goals"]
+    quasi, sensitive = result["files"]
+    lines = [
+        f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} groups "
+        f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
+        "  method anatomy: quasi values unchanged, sensitive ones in a table of their own",
+        f"  {kinds_line(result['kinds'])}",
+        f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
+        "verified on the written files",
+        "  k-anonymity: not promised",
+        *accepted_lines(result),
+        f"  quasi:     {quasi}",
+        f"  sensitive: {sensitive}",
+        f"  manifest:  {result['manifest']}",
+        f"  report:    {result['report']}",
+        f"  check:     shoal verify {result['output']} --recipe RECIPE.toml",
+    ]
+    return "\n".join(lines)
+
+
+def _several_views(result: dict[str, Any]) -> str:
+    """Say in a few lines what was released in each view and what holds."""
+    lines = [
+        f"released {len(result['views'])} views of {result['rows']:,} rows, {result['seconds']:.1f} s",
+        f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
+    ]
+    lines += [f"  {remark}" for remark in result["remarks"]]
+    lines += [f"  {kinds_line(result['kinds'])}"]
+    for number, view in enumerate(result["views"], 1):
+        lines += _view_lines(number, view)
+    gcp = _share(result)
+    lines += [
+        f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        *(f"  {line}" for line in bound_lines(result)),
+        *(f"  {line}" for line in _together(result)),
+        *accepted_lines(result),
+        f"  manifest: {result['manifest']}",
+        f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",
+    ]
+    return "\n".join(lines)
+
+
+def _view_lines(number: int, view: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  view {number}: {', '.join(view['columns'])}",
+        f"    {view['released']:,} rows in {view['classes']:,} classes ({view['suppressed']:,} suppressed), "
+        f"information loss {_share(view):.1%}",
+    ]
+    lines += [f"    {goal_line(goal)} - verified on the written file" for goal in view["goals"]]
+    return [*lines, f"    release: {view['output']}", f"    report:  {view['report']}"]
+
+
+def _share(result: dict[str, Any]) -> float:
+    """Return the GCP of what was published, or of the classes where typical values have none."""
+    gcp = result["loss"]["gcp"]
+    share: float = result["loss_tight"]["gcp"] if gcp is None else gcp
+    return share
+
+
+def _together(result: dict[str, Any]) -> list[str]:
+    if len(result["views"]) == 1 and result["composition"] is None:
+        return ["there is one view"]
+    if result["views_by"] == "projection":
+        return ["all views show one clustering: they tell no more than its release in one table would"]
+    if result["composition"] is None:
+        return ["not checked together: whoever has several views may learn more than each one tells"]
+    return composition_lines(result["composition"])
+
+
+def goal_line(goal: dict[str, Any]) -> str:
+    """Say what was asked of a goal and what is achieved."""
+    column = goal["column"]
+    names = [column] if isinstance(column, str) else column or []
+    about = f" of {' and '.join(f'`{name}`' for name in names)}" if names else ""
+    variant = f" ({goal['variant']})" if goal.get("variant") else ""
+    people = " (counting people)" if goal.get("counts") == "people" else ""
+    asked, achieved = _short(goal["asked"]), _short(goal["achieved"])
+    return f"{goal['type']}{variant}{about}: asked {asked}, achieved {achieved}{people}"
+
+
+def _short(number: float | None) -> str:
+    if number is None:
+        return "no finite number"
+    return f"{number:.4g}" if isinstance(number, float) else str(number)
+
+
+def composition_lines(found: dict[str, Any] | None) -> list[str]:
+    """Say what several tables give away together, as far as that was looked at."""
+    if found is None:
+        return []
+    lines = [f"together with {found['views'] - 1} more tables: {found['verdict']}"]
+    if not found["holds"]:
+        lines.append(
+            f"ACCEPTED although {found['refused_rows']} of {found['rows']} rows are below the goals: fewer "
+            f"than k = {found['k']} values left over for {found['below_m']}, {found['below_j']} linked from "
+            "table to table"
+        )
+    return lines
+
+
+def accepted_lines(result: dict[str, Any]) -> list[str]:
+    """Say which dangers were taken knowingly."""
+    return [f"  ACCEPTED: {danger['message']}" for danger in result["dangers"] if danger["accepted"]]
+
+
+def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:
+    """Tell the kinds of the quasi columns in one line: those that were found, then those given.
+
+    Examples
+    --------
+    >>> kinds_line({"age": {"kind": "numeric", "found": True}, "born": {"kind": "date", "found": False}})
+    'kinds found: age numeric; given: born date'
+    """
+    parts = []
+    for title, is_found in (("found", True), ("given", False)):
+        listed = [f"{name} {of['kind']}" for name, of in kinds.items() if of["found"] is is_found]
+        if listed:
+            parts.append(f"{title}: {', '.join(listed)}")
+    return f"kinds {'; '.join(parts)}"
+
+
+def bound_lines(result: dict[str, Any]) -> list[str]:
+    """Say how far the loss of a release is from what every release must lose; nothing without a bound."""
+    if result["bound"] is None:
+        return []
+    il = result["loss"]["il"]
+    if il is None:  # typical values are no boxes, but their classes are
+        il = result["loss_tight"]["il"] if "loss_tight" in result else None
+    line = f"lower bound of Total IL: {told_bound(result)}"
+    if il is not None and result["bound"] > 0:
+        line += f"; here it is {told(il)}, {il / result['bound']:.2f} times that"
+    return [line]
+
+
+def told_bound(result: dict[str, Any]) -> str:
+    """Write a bound, whether it is an estimate, and how it was found."""
+    kind = "an estimate: " if result["bound_is_estimate"] else ""
+    return f"{told(result['bound'])} ({kind}{result['bound_how']})"
+
+
+def told(loss: float) -> str:
+    """Write a loss: whole numbers where it is large."""
+    return f"{loss:,.0f}" if abs(loss) >= 1000 else f"{loss:.4g}"

@@ -1,0 +1,1 @@
+"""What several published tables about the same people reveal together."""

@@ -1,0 +1,134 @@
+"""What a release gives away beside its own views and beside what was published before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.composition.check import Composition, check
+from shoal.composition.earlier import earlier_recipe, load_earlier
+from shoal.composition.together import JointGoal
+from shoal.composition.view import View, refuse_unavailable
+from shoal.privacy.goalset import holds_on
+from shoal.recipe import Column, Recipe
+from shoal.recipe.goals import AlphaK, Goal, LDiversity
+from shoal.recode.publish import Published
+from shoal.table.columns import Encoded
+from shoal.table.encode import encode
+
+
+@dataclass(frozen=True)
+class Companions:
+    """Tables that lie beside each other: the views of this release, and earlier ones.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What is asked for now.
+    also : tuple of Path
+        Manifests of earlier releases.
+    accepted : bool
+        Whether somebody takes the risk: then the check is made and reported, and refuses nothing.
+    """
+
+    recipe: Recipe
+    also: tuple[Path, ...] = ()
+    accepted: bool = False
+    views: list[View] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, recipe: Recipe, also: Iterable[str | Path], *, accepted: bool) -> Companions:
+        """Say what lies beside a release; refuse at once what could not be checked."""
+        companions = cls(recipe, tuple(Path(path) for path in also), accepted)
+        if companions.are_several and not accepted:
+            refuse_unavailable(recipe)
+        return companions
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self.also) or len(self.recipe.views) > 1
+
+    @property
+    def are_projections(self) -> bool:
+        """Whether all views show one clustering, and nothing else was published."""
+        return self.recipe.output.views_by == "projection" and not self.also
+
+    def known_before(self) -> set[str]:
+        """Name the quasi columns of the earlier releases."""
+        return {name for path in self.also for name in earlier_recipe(path).quasi}
+
+    def note(self, table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe) -> None:
+        """Keep what one view publishes."""
+        if self.are_several:
+            shown = recipe.named("sensitive", "keep")
+            labels, classes, names = published.labels, published.classes, published.names
+            self.views.append(View.ours(table, encoded, labels, classes, names, shown))
+
+    def _known(self, table: pl.DataFrame) -> Recipe:
+        """Return a recipe with every column as quasi that somebody is taken to know.
+
+        These are the quasi columns of now and of the earlier releases, as far as the table has them: what
+        an earlier release took for known is known still, although it may be left out now.
+        """
+        columns = dict(self.recipe.columns)
+        for path in self.also:
+            then = earlier_recipe(path)
+            for name in then.quasi:
+                now = columns.get(name)
+                if name in table.columns and (now is None or now.role != "quasi"):
+                    columns[name] = _as_quasi(then.columns[name], now)
+        return self.recipe.model_copy(update={"columns": columns})
+
+    def check(self, table: pl.DataFrame) -> dict[str, Any] | None:
+        """Check all tables together; an error when they give away too much and nobody has accepted that.
+
+        Returns what may be said of it, or None when there is one table.
+        """
+        if not self.are_several:
+            return None
+        try:
+            refuse_unavailable(self.recipe)
+        except ValueError:
+            return None  # accepted unseen, or `of` would have refused it
+        known = self._known(table)
+        earlier = [view for path in self.also for view in load_earlier(path, known)]
+        # What is left over of projections need not be a union of classes, but tells no more than they do.
+        goals = [] if self.are_projections else _goals(self.recipe.privacy.goal)
+        found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
+        if not self.accepted:
+            found.raise_if_refused()
+        return {**found.to_dict(), "earlier": _earlier(found, len(earlier)), "accepted": self.accepted}
+
+
+def _as_quasi(then: Column, now: Column | None) -> Column:
+    """Describe a column as the earlier recipe does, but for what the present one says of it."""
+    own = {} if now is None else now.model_dump(exclude_none=True, exclude_unset=True)
+    described: dict[str, Any] = {key: own[key] for key in ("kind", "order", "hierarchy") if key in own}
+    omitted = {key: number for key, number in then.omitted.items() if key not in described}
+    return then.model_copy(update=described | {"role": "quasi", "omitted": omitted})
+
+
+def _earlier(found: Composition, number: int) -> list[int]:
+    """Return for each earlier table how many of our rows are or may be in it, to tens."""
+    return [round(count, -1) for count in found.overlap[len(found.overlap) - number :]] if number else []
+
+
+def _goals(asked: Sequence[Goal]) -> list[JointGoal]:
+    """Return the goals that what is left over must meet; those that compare are an indication at most."""
+    return [
+        JointGoal(f"{goal.type} of {', '.join(goal.columns)}", goal.columns, _tester(goal))
+        for goal in asked
+        if isinstance(goal, (LDiversity, AlphaK))
+    ]
+
+
+def _tester(goal: LDiversity | AlphaK) -> Any:
+    def holds(multiset: Mapping[tuple[Any, ...], int]) -> bool:
+        return holds_on(goal, [count for value, count in multiset.items() if None not in value])
+
+    return holds

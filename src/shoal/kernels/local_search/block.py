@@ -1,0 +1,289 @@
+"""Classes of one block while they are searched: who is in them, their extremes, and a way back.
+
+For each class and column the two lowest and the two highest codes are kept, equal ones counted twice.
+So what a class costs without one of its rows, with another or with both follows from these alone.
+Before a class is changed within a step it is saved, so that the step can be taken back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.compiling import inner
+from shoal.kernels.local_search.space import box_cost, column_cost
+
+NOBODY = np.int64(-1)
+UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
+N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)
+
+
+class Block(NamedTuple):
+    """m rows in at most c classes, some of them without rows."""
+
+    home: np.ndarray  # int64 (m): the class of each row
+    next: np.ndarray  # int64 (m): the next row of the same class
+    before: np.ndarray  # int64 (m): the one before
+    head: np.ndarray  # int64 (c): the first row of a class
+    size: np.ndarray  # int64 (c)
+    cost: np.ndarray  # int64 (c): D
+    low: np.ndarray  # int32 (c, d)
+    low2: np.ndarray
+    high: np.ndarray
+    high2: np.ndarray
+    range_low: np.ndarray  # int32 (R, c): the extremes once more, column by column
+    range_high: np.ndarray  # int32 (R, c)
+    node: np.ndarray  # uint32 (T, c): the lowest nodes of trees whose joins are looked up
+    without: np.ndarray  # int64 (m): D of its class without the row
+    least: np.ndarray  # int64 (c): the least of these, 0 where they are not right
+    fresh: np.ndarray  # bool (c): whether they are right
+    touched: np.ndarray  # int64 (c): the classes saved in this step
+    touched_in: np.ndarray  # int64 (c): the step in which a class was saved last
+    saved_row: np.ndarray  # int64 (m): their rows, class by class
+    saved_size: np.ndarray  # int64 (c)
+    saved_cost: np.ndarray  # int64 (c)
+    saved_box: np.ndarray  # int32 (4, c, d)
+    changed: np.ndarray  # int64 (c): when a class was changed last
+    state: np.ndarray  # int64 (5): classes saved, rows saved, step, whether to save, changes so far
+
+
+def empty_block(cell, n_rows, n_classes):
+    """Make room for so many rows and classes."""
+    n_columns, n_range = cell.codes.shape[1], cell.span.shape[0]
+    return Block(
+        np.full(n_rows, NOBODY), np.full(n_rows, NOBODY), np.full(n_rows, NOBODY),
+        np.full(n_classes, NOBODY), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+        np.full((n_classes, n_columns), UP), np.full((n_classes, n_columns), UP),
+        np.full((n_classes, n_columns), DOWN), np.full((n_classes, n_columns), DOWN),
+        np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
+        np.zeros((n_columns - n_range, n_classes), np.uint32),
+        np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_),
+        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
+        np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64), np.zeros(5, np.int64),
+    )  # fmt: skip
+
+
+@inner
+def link(block, row, c):
+    """Put a row at the head of a class's list."""
+    block.home[row] = c
+    block.before[row] = NOBODY
+    block.next[row] = block.head[c]
+    if block.head[c] >= 0:
+        block.before[block.head[c]] = row
+    block.head[c] = row
+
+
+@inner
+def unlink(block, row):
+    """Take a row out of its class's list."""
+    c, behind, before = block.home[row], block.next[row], block.before[row]
+    if before >= 0:
+        block.next[before] = behind
+    else:
+        block.head[c] = behind
+    if behind >= 0:
+        block.before[behind] = before
+
+
+@inner
+def note_extremes(cell, block, c, row):
+    """Bring the extremes of a class up to date with one more row."""
+    for col in range(cell.codes.shape[1]):
+        code = cell.codes[row, col]
+        if code < block.low2[c, col]:
+            if code < block.low[c, col]:
+                block.low2[c, col] = block.low[c, col]
+                block.low[c, col] = code
+            else:
+                block.low2[c, col] = code
+        if code > block.high2[c, col]:
+            if code > block.high[c, col]:
+                block.high2[c, col] = block.high[c, col]
+                block.high[c, col] = code
+            else:
+                block.high2[c, col] = code
+
+
+@inner
+def lowest_node(cell, tree, low, high):
+    """Return the lowest node over two leaves, the first not behind the second."""
+    nodes = cell.node_at[tree]
+    node = cell.leaf_node[cell.leaf_at[tree] + low]
+    while cell.last_leaf[nodes + node] < high:
+        node = cell.parent[nodes + node]
+    return node
+
+
+@inner
+def show(cell, block, c):
+    """Bring what a class costs, and its extremes column by column, up to date. Writes `block`."""
+    block.fresh[c], block.least[c] = False, 0
+    block.state[CLOCK] += 1
+    block.changed[c] = block.state[CLOCK]
+    if block.size[c] == 0:
+        block.cost[c] = 0
+        return
+    block.cost[c] = box_cost(cell, block.low, block.high, c)
+    n_range = cell.span.shape[0]
+    for col in range(n_range):
+        block.range_low[col, c], block.range_high[col, c] = block.low[c, col], block.high[c, col]
+    for tree in range(cell.n_leaves.shape[0]):
+        if cell.is_joined[tree]:
+            block.node[tree, c] = lowest_node(
+                cell, tree, block.low[c, n_range + tree], block.high[c, n_range + tree]
+            )
+
+
+@inner
+def recount(cell, block, c):
+    """Find the extremes of a class anew. Writes `block`."""
+    for col in range(cell.codes.shape[1]):
+        block.low[c, col], block.low2[c, col] = UP, UP
+        block.high[c, col], block.high2[c, col] = DOWN, DOWN
+    row = block.head[c]
+    while row >= 0:
+        note_extremes(cell, block, c, row)
+        row = block.next[row]
+    show(cell, block, c)
+
+
+@inner
+def put(cell, block, row, c):
+    """Put a row that is nowhere into a class. Writes `block`."""
+    touch(block, c)
+    link(block, row, c)
+    block.size[c] += 1
+    note_extremes(cell, block, c, row)
+    show(cell, block, c)
+
+
+@inner
+def take(cell, block, row):
+    """Take a row out of its class; it is nowhere then. Writes `block`."""
+    c = block.home[row]
+    touch(block, c)
+    unlink(block, row)
+    block.size[c] -= 1
+    block.fresh[c], block.least[c] = False, 0
+    for col in range(cell.codes.shape[1]):
+        code = cell.codes[row, col]
+        is_alike = block.low[c, col] == block.high[c, col] and block.size[c] > 1
+        if not is_alike and (code <= block.low2[c, col] or code >= block.high2[c, col]):
+            recount(cell, block, c)
+            return
+
+
+@inner
+def move(cell, block, row, c):
+    """Move a row to another class. Writes `block`."""
+    take(cell, block, row)
+    put(cell, block, row, c)
+
+
+@inner
+def refresh(cell, block, c):
+    """Compute what a class costs without each of its rows, where that is not known. Writes `block`."""
+    if block.fresh[c]:
+        return
+    block.fresh[c], block.least[c] = True, block.cost[c]
+    row = block.head[c]
+    while row >= 0:
+        cost = block.cost[c]
+        for col in range(cell.codes.shape[1]):
+            code = cell.codes[row, col]
+            low, high = block.low[c, col], block.high[c, col]
+            if low == high or (low < code < high):
+                continue
+            new_low = block.low2[c, col] if code == low else low
+            new_high = block.high2[c, col] if code == high else high
+            if new_low != low or new_high != high:
+                cost -= column_cost(cell, col, low, high)
+                if new_low < new_high:
+                    cost += column_cost(cell, col, new_low, new_high)
+        block.without[row] = cost
+        block.least[c] = min(block.least[c], cost)
+        row = block.next[row]
+
+
+@inner
+def begin_step(block):
+    """From here on changes can be taken back. Writes `block`."""
+    block.state[TURN] += 1
+    block.state[N_TOUCHED], block.state[N_SAVED], block.state[SAVES] = 0, 0, 1
+
+
+@inner
+def end_step(block):
+    """Let the changes of a step stand. Writes `block`."""
+    block.state[SAVES] = 0
+
+
+@inner
+def touch(block, c):
+    """Save a class before its first change in a step. Writes `block`."""
+    if block.state[SAVES] == 0 or block.touched_in[c] == block.state[TURN]:
+        return
+    block.touched_in[c] = block.state[TURN]
+    at = block.state[N_TOUCHED]
+    block.touched[at] = c
+    block.state[N_TOUCHED] += 1
+    block.saved_size[at], block.saved_cost[at] = block.size[c], block.cost[c]
+    for col in range(block.low.shape[1]):
+        block.saved_box[0, at, col], block.saved_box[1, at, col] = block.low[c, col], block.low2[c, col]
+        block.saved_box[2, at, col], block.saved_box[3, at, col] = block.high[c, col], block.high2[c, col]
+    row, saved = block.head[c], block.state[N_SAVED]
+    while row >= 0:
+        block.saved_row[saved] = row
+        saved += 1
+        row = block.next[row]
+    block.state[N_SAVED] = saved
+
+
+@inner
+def take_back(cell, block):
+    """Make every class what it was at the beginning of the step. Writes `block`."""
+    saved = 0
+    for at in range(block.state[N_TOUCHED]):
+        c = block.touched[at]
+        block.head[c] = NOBODY
+        block.size[c] = block.saved_size[at]
+        for col in range(block.low.shape[1]):
+            block.low[c, col], block.low2[c, col] = block.saved_box[0, at, col], block.saved_box[1, at, col]
+            block.high[c, col], block.high2[c, col] = block.saved_box[2, at, col], block.saved_box[3, at, col]
+        for place in range(saved, saved + block.saved_size[at]):
+            link(block, block.saved_row[place], c)
+        saved += block.saved_size[at]
+        show(cell, block, c)
+    block.state[SAVES] = 0
+
+
+@inner
+def change(block):
+    """Return by how much the loss has grown since the step began."""
+    total = np.int64(0)
+    for at in range(block.state[N_TOUCHED]):
+        c = block.touched[at]
+        total += block.size[c] * block.cost[c] - block.saved_size[at] * block.saved_cost[at]
+    return total
+
+
+@inner
+def set_block(cell, block, labels, n_classes):
+    """Put the rows into their classes. Writes `block`, which must be empty."""
+    for row in range(labels.shape[0] - 1, -1, -1):
+        link(block, row, labels[row])
+        block.size[labels[row]] += 1
+    for c in range(n_classes):
+        recount(cell, block, c)
+
+
+@inner
+def total_loss(block):
+    """Return the sum of size x D."""
+    total = np.int64(0)
+    for c in range(block.size.shape[0]):
+        total += block.size[c] * block.cost[c]
+    return total

@@ -1,0 +1,214 @@
+"""The search inside one block: a pass, then steps that are accepted or taken back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.compiling import entry, inner
+from shoal.kernels.goals import Tally
+from shoal.kernels.local_search.block import (
+    CLOCK,
+    N_TOUCHED,
+    begin_step,
+    change,
+    empty_block,
+    end_step,
+    set_block,
+    take_back,
+    total_loss,
+)
+from shoal.kernels.local_search.cuts import Cuts, CutWork, cut_work, no_cuts
+from shoal.kernels.local_search.draws import below, share
+from shoal.kernels.local_search.passes import PassWork, pass_over_all, pass_over_touched, pass_work
+from shoal.kernels.local_search.space import Cell, local_cell
+from shoal.kernels.local_search.steps import (
+    StepWork,
+    create,
+    dissolve,
+    is_good_class,
+    recreate,
+    shed,
+    step_work,
+)
+
+LongArray = npt.NDArray[np.int64]
+
+# Shares of the steps, each on top of those before: what is left over dissolves.
+SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
+PASSES = 4  # over the classes that a step has changed
+
+
+class Rooms(NamedTuple):
+    """Room for everything that a search does."""
+
+    near: PassWork
+    step: StepWork
+    cut: CutWork
+    cuts: Cuts
+    inner: Cuts
+
+
+@inner
+def costlier(block, state):
+    """Return the one of two random classes that loses more."""
+    best = -1
+    for _ in range(2):
+        c = below(state, block.size.shape[0])
+        while block.size[c] == 0:
+            c = below(state, block.size.shape[0])
+        if best < 0 or block.size[c] * block.cost[c] > block.size[best] * block.cost[best]:
+            best = c
+    return best
+
+
+@inner
+def make_step(cell, block, rooms, state):
+    """Make a random step with a class that loses much; tell whether it came to an end."""
+    c, kind = costlier(block, state), share(state)
+    if kind < SHED:
+        return shed(cell, block, c, state, rooms.near, rooms.step)
+    if kind < CREATE:
+        return create(cell, block, state, rooms.step)
+    if kind < RECREATE:
+        return recreate(cell, block, c, state, rooms.cuts, rooms.inner, rooms.cut, rooms.step)
+    return dissolve(cell, block, c, rooms.near, rooms.step)
+
+
+@inner
+def settle(cell, block, temperature, near):
+    """Improve the classes that a step has changed, until nothing changes or there is no hope."""
+    since = np.int64(0)
+    for _ in range(PASSES):
+        now = block.state[CLOCK]
+        saved = pass_over_touched(cell, block, since, near)
+        since = now
+        if saved == 0 or change(block) > 2 * saved + 5.0 * temperature:
+            break
+
+
+@inner
+def has_changed(block):
+    """Return whether some rows of a class that a step has saved are apart now, or have others among them."""
+    at = 0
+    for saved in range(block.state[N_TOUCHED]):
+        size = block.saved_size[saved]
+        if size == 0:
+            continue  # rows that are here now have left others
+        home = block.home[block.saved_row[at]]
+        if block.size[home] != size:
+            return True
+        for _ in range(size):
+            if block.home[block.saved_row[at]] != home:
+                return True
+            at += 1
+    return False
+
+
+@inner
+def all_good(cell, block):
+    """Return whether all classes that a step has changed are good, if they have rows at all."""
+    for at in range(block.state[N_TOUCHED]):
+        c = block.touched[at]
+        if block.size[c] > 0 and not is_good_class(cell, block, c):
+            return False
+    return True
+
+
+def rows_of(rows: LongArray, ends: LongArray, classes: LongArray) -> tuple[LongArray, LongArray]:
+    """Return the rows of some classes, and a label for each: the place of its class among these."""
+    begins = np.where(classes > 0, ends[classes - 1], 0)
+    sizes = ends[classes] - begins
+    labels = np.repeat(np.arange(len(classes)), sizes)
+    places = np.arange(len(labels)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return rows[places], labels
+
+
+@inner
+def write_classes(block, ids, rows, ends):
+    """Write the rows class by class, and where each class ends; return how many classes there are."""
+    to, n_classes = 0, 0
+    for c in range(block.size.shape[0]):
+        if block.size[c] == 0:
+            continue
+        row = block.head[c]
+        while row >= 0:
+            rows[to] = ids[row]
+            to += 1
+            row = block.next[row]
+        ends[n_classes] = to
+        n_classes += 1
+    return n_classes
+
+
+def search_block(
+    cell: Cell,
+    rows: LongArray,
+    ends: LongArray,
+    classes: LongArray,
+    n_steps: int,
+    temperature: float,
+    patience: float,
+    is_last: bool,
+    seed: np.uint64,
+    tally: Tally | None,
+) -> tuple[LongArray, LongArray, int, int]:
+    """Search among some classes of a partition.
+
+    Returns their rows class by class, where each class ends, and the loss before and after.
+    """
+    ids, labels = rows_of(rows, ends, classes)
+    local = local_cell(cell, ids, tally)
+    m, n_classes = ids.shape[0], classes.shape[0]
+    room = n_classes + n_classes // 4 + 4
+    block = empty_block(local, m, room)
+    rooms = Rooms(
+        pass_work(m, room, local.codes.shape[1]), step_work(local, m), cut_work(local, m),
+        no_cuts(), no_cuts(),
+    )  # fmt: skip
+    state = np.array([seed], np.uint64)
+    new_rows, new_ends = np.empty(m, np.int64), np.empty(room, np.int64)
+    before, after, found = search(
+        local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last,
+        state, new_rows, new_ends,
+    )  # fmt: skip
+    return new_rows, new_ends[:found].copy(), before, after
+
+
+@entry
+def search(cell, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last, state, rows, ends):
+    """Search a block whose classes are given by labels.
+
+    Returns the loss before and after, and the number of classes. Writes `rows` class by class, and `ends`.
+    """
+    set_block(cell, block, labels, n_classes)
+    before = total_loss(block)
+    make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state)
+    return before, total_loss(block), write_classes(block, cell.ids, rows, ends)
+
+
+@inner
+def make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state):
+    """Pass over all rows, then make steps; pass once more if no other round follows.
+
+    Steps that raise the loss by less than a draw from an exponential distribution with the mean
+    `temperature` stand; those that at first raise it by more than `patience` are given up at once. Writes
+    `block`, `rooms`, `state`.
+    """
+    pass_over_all(cell, block, rooms.near)
+    for _ in range(n_steps):
+        begin_step(block)
+        stands = make_step(cell, block, rooms, state) and has_changed(block) and change(block) <= patience
+        if stands:
+            settle(cell, block, temperature, rooms.near)
+            grows = change(block)
+            stands = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
+            stands = stands and all_good(cell, block)
+        if stands:
+            end_step(block)
+        else:
+            take_back(cell, block)
+    if is_last:
+        pass_over_all(cell, block, rooms.near)

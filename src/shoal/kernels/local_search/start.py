@@ -1,0 +1,96 @@
+"""The start of the search: groups are cut from above; small ones with rollouts, or grown from single rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.compiling import entry
+from shoal.kernels.goals import Tally
+from shoal.kernels.local_search.cuts import (
+    ONE,
+    ZERO,
+    allowed_cuts,
+    cut_with_rollouts,
+    cut_work,
+    no_cuts,
+    part,
+)
+from shoal.kernels.local_search.growth import GROWING, grow_classes
+from shoal.kernels.local_search.space import Cell, local_cell, n_values
+
+LongArray = npt.NDArray[np.int64]
+
+CUT_ONCE, CUT_ALL, GROW = range(3)
+_NOTHING = np.zeros(0, np.int64)
+
+
+def cut_once(cell: Cell, rows: LongArray, begin: int, end: int, tally: Tally | None) -> int:
+    """Cut a group where that saves most; return where the second part begins, `end` if nothing was cut.
+
+    Writes `rows`.
+    """
+    ids = rows[begin:end].copy()
+    local, places = local_cell(cell, ids, tally), np.arange(end - begin)
+    middle, _ = _run(local, CUT_ONCE, places, ONE)
+    if middle < end - begin:
+        rows[begin:end] = ids[places]
+    return begin + int(middle)
+
+
+def start_cell(
+    cell: Cell, rows: LongArray, begin: int, end: int, tried: int, grows: bool, tally: Tally | None
+) -> tuple[LongArray, int, bool]:
+    """Part the rows from `begin` to `end` into classes by cuts, or by growth if that is asked and loses less.
+
+    Returns where each class ends, the loss, and whether growth lost less. Writes `rows`.
+    """
+    ids, m = rows[begin:end].copy(), end - begin
+    local, places = local_cell(cell, ids, tally), np.arange(m)
+    ends, grown = np.zeros(m // local.k + 2, np.int64), np.zeros(m, np.int64)
+    n_classes, loss = _run(local, CUT_ALL, places, tried, ends, grown)
+    ends[0] = 0
+    labels = np.empty(m, np.int64)
+    labels[places] = np.repeat(np.arange(n_classes), np.diff(np.sort(ends[: n_classes + 1])))
+    if grows:
+        n_grown, grown_loss = _run(local, GROW, np.arange(m), tried, ends, grown)
+        if grown_loss < loss:
+            return _write_classes(rows, begin, ids, grown, n_grown), grown_loss, True
+    return _write_classes(rows, begin, ids, labels, n_classes), loss, False
+
+
+def _run(cell, way, places, tried, ends=_NOTHING, labels=_NOTHING):
+    """Call the kernel with room for as many rows as there are."""
+    m, d = len(places), cell.codes.shape[1]
+    most = m // cell.k + 2
+    low, high, size = np.zeros((most, d), np.int32), np.zeros((most, d), np.int32), np.zeros(most, np.int64)
+    helpful = np.zeros(n_values(cell), np.bool_)
+    return cut_or_grow(
+        cell, way, places, tried, ends, no_cuts(), no_cuts(), cut_work(cell, m), labels, low, high, size,
+        helpful,
+    )  # fmt: skip
+
+
+@entry
+def cut_or_grow(cell, way, places, tried, ends, cuts, inner, work, labels, low, high, size, helpful):
+    """Cut a group once, cut it with rollouts, or grow classes in it; return a number and a loss.
+
+    The three are one kernel, because LLVM then optimises what they share once. The number is the size of the
+    first part, all if nothing was cut; or the number of classes.
+    """
+    n = places.shape[0]
+    if way == CUT_ONCE:
+        whole = allowed_cuts(cell, places, ZERO, n, cuts, ONE, 0.0, work.state, work)
+        if cuts.found[0] == 0:
+            return n, whole
+        return part(cell.codes, places, ZERO, n, cuts.col[0], cuts.low[0], cuts.high[0]), whole
+    if way == CUT_ALL:
+        loss = cut_with_rollouts(cell, places, ZERO, n, tried, 3 * cell.k, ends, cuts, inner, work)
+        return ends[0], loss
+    return grow_classes(cell, places, GROWING, n, GROWING, labels, low, high, size, helpful)
+
+
+def _write_classes(rows, begin, ids, labels, n_classes):
+    """Write the rows class by class; return where each class ends. Writes `rows` from `begin` on."""
+    rows[begin : begin + len(ids)] = ids[np.argsort(labels, kind="stable")]
+    return begin + np.cumsum(np.bincount(labels, minlength=n_classes))

@@ -1,0 +1,341 @@
+"""Steps that rebuild a class or a few: shed, create, recreate, dissolve. Each may make things worse.
+
+A step only changes `block`, with every class saved before. Whether it stands is decided afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.compiling import inner
+from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
+from shoal.kernels.local_search.block import NOBODY, link, move, put, recount, refresh, take, touch
+from shoal.kernels.local_search.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
+from shoal.kernels.local_search.draws import below, share
+from shoal.kernels.local_search.growth import grow_classes
+from shoal.kernels.local_search.passes import NONE, cheapest_class, join_all, stays_good
+from shoal.kernels.local_search.space import joined_cost, n_values, union_cost
+from shoal.kernels.sorting import sort_front
+
+ASKED = 16  # classes that a row is offered
+LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
+MOST_POOLED = 3  # classes with which one is pooled
+NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
+FAR = np.int64(1) << 62
+
+
+class StepWork(NamedTuple):
+    """Room for the steps: m rows, c classes, d columns."""
+
+    close: np.ndarray  # int64 (LENDERS): classes near to one
+    far: np.ndarray  # int64 (LENDERS): D of each together with it
+    pool: np.ndarray  # int64 (m): rows
+    labels: np.ndarray  # int64 (m): new classes of pooled rows
+    ends: np.ndarray  # int64 (c + 2): where the parts of a pool end
+    low: np.ndarray  # int32 (c + 2, d): boxes that grow
+    high: np.ndarray
+    size: np.ndarray  # int64 (c + 2)
+    helpful: np.ndarray  # bool (V): values of which a class needs more
+
+
+def step_work(cell, n_rows):
+    """Make room for the steps."""
+    n_columns = cell.codes.shape[1]
+    return StepWork(
+        np.zeros(LENDERS, np.int64), np.zeros(LENDERS, np.int64), np.zeros(n_rows, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64),
+        np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
+        np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
+        np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(n_values(cell), np.bool_),
+    )  # fmt: skip
+
+
+@inner
+def find_close(cell, block, c, most, above, work):
+    """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
+
+    Only classes of more than `above` rows are looked at.
+    """
+    found = 0
+    for other in range(block.size.shape[0]):
+        if other == c or block.size[other] <= above:
+            continue
+        if found == most and block.cost[other] >= work.far[most - 1]:
+            continue
+        cost = union_cost(cell, block.low, block.high, c, other)
+        if found == most and cost >= work.far[most - 1]:
+            continue
+        at = min(found, most - 1)
+        while at > 0 and work.far[at - 1] > cost:
+            work.close[at], work.far[at] = work.close[at - 1], work.far[at - 1]
+            at -= 1
+        work.close[at], work.far[at] = other, cost
+        found = min(found + 1, most)
+    return found
+
+
+@inner
+def is_good_class(cell, block, c):
+    """Return whether a class has k rows and meets the goals."""
+    return block.size[c] >= cell.k and stays_good(cell, block, c, NONE, NONE)
+
+
+@inner
+def give_away(cell, block, row, near):
+    """Give a row that is nowhere to the class where it costs least; tell whether there is one.
+
+    Its last class does not get it back. Where goals forbid it, the next `ASKED` classes are asked.
+    """
+    join_all(cell, block, row, near)
+    last, value, to = block.home[row], -FAR, NONE
+    for _ in range(ASKED):
+        value, to = cheapest_class(block, last, near, value, to)
+        if to < 0:
+            return False
+        if stays_good(cell, block, to, NONE, row):
+            put(cell, block, row, to)
+            return True
+    return False
+
+
+@inner
+def note_helpful(cell, block, c, work):
+    """Count a class's rows, and mark the values of which it needs more. Writes the tally, `work`."""
+    row = block.head[c]
+    while row >= 0:
+        add(cell.goals, cell.tally, cell.ids[row])
+        row = block.next[row]
+    mark_all_helpful(cell.goals, cell.tally, work.helpful)
+
+
+@inner
+def forget(cell, block, c):
+    """Take a class's rows out of the tally again."""
+    row = block.head[c]
+    while row >= 0:
+        remove(cell.goals, cell.tally, cell.ids[row])
+        row = block.next[row]
+
+
+@inner
+def cheapest_loan(cell, block, c, found, work):
+    """Return the row of a near class that can spare it which it costs least to borrow, -1 for none."""
+    needs_help = asks(cell.goals) and block.size[c] >= cell.k
+    if needs_help:
+        note_helpful(cell, block, c, work)
+    least, best = FAR, NONE
+    for at in range(found):
+        other = work.close[at]
+        size = block.size[other]
+        if size <= cell.k:
+            continue
+        refresh(cell, block, other)
+        row = block.head[other]
+        while row >= 0:
+            if not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row]):
+                joined = joined_cost(cell, block.low, block.high, c, row)
+                saved = size * block.cost[other] - (size - 1) * block.without[row]
+                value = max(cell.k, block.size[c] + 1) * (joined - block.cost[c]) - saved
+                if value < least:
+                    least, best = value, row
+            row = block.next[row]
+    if needs_help:
+        forget(cell, block, c)
+    return best
+
+
+@inner
+def refill(cell, block, c, work):
+    """Borrow rows for a class until it is good; tell whether there were enough."""
+    found = find_close(cell, block, c, LENDERS, cell.k, work)
+    for _ in range(4 * cell.k):
+        if is_good_class(cell, block, c):
+            return True
+        row = cheapest_loan(cell, block, c, found, work)
+        if row < 0 or not stays_good(cell, block, block.home[row], row, NONE):
+            return False
+        move(cell, block, row, c)
+    return False
+
+
+@inner
+def wide_column(block, c, state):
+    """Return a random column in which the rows of a class differ, -1 for none."""
+    chosen, seen = -1, 0
+    for col in range(block.low.shape[1]):
+        if block.low[c, col] < block.high[c, col]:
+            seen += 1
+            if below(state, seen) == 0:
+                chosen = col
+    return chosen
+
+
+@inner
+def random_row(block, c, state):
+    """Return a random row of a class."""
+    row = block.head[c]
+    for _ in range(below(state, block.size[c])):
+        row = block.next[row]
+    return row
+
+
+@inner
+def kept_range(cell, block, c, col, state):
+    """Choose which codes of a class stay: on one side of a value, or under one ancestor."""
+    code = cell.codes[random_row(block, c, state), col]
+    tree = col - cell.span.shape[0]
+    if tree < 0:
+        if share(state) < 0.5:
+            return max(code, block.low[c, col] + 1), block.high[c, col]
+        return block.low[c, col], min(code, block.high[c, col] - 1)
+    nodes = cell.node_at[tree]
+    node = cell.leaf_node[cell.leaf_at[tree] + code]
+    first, last = code, code
+    while True:
+        above = cell.parent[nodes + node]
+        below_above = cell.first_leaf[nodes + above]
+        if below_above <= block.low[c, col] and cell.last_leaf[nodes + above] >= block.high[c, col]:
+            break
+        if share(state) < 0.3:
+            break
+        node = above
+        first, last = below_above, cell.last_leaf[nodes + node]
+    return first, last
+
+
+@inner
+def shed(cell, block, c, state, near, work):
+    """Narrow a class in one column: give the rows outside to others, borrow others for them."""
+    col = wide_column(block, c, state)
+    if col < 0:
+        return False
+    first, last = kept_range(cell, block, c, col, state)
+    n, row = 0, block.head[c]
+    while row >= 0:
+        if cell.codes[row, col] < first or cell.codes[row, col] > last:
+            work.pool[n] = row
+            n += 1
+        row = block.next[row]
+    if n == 0 or 10 * (block.size[c] - n) < 7 * cell.k:
+        return False
+    for at in range(n):
+        take(cell, block, work.pool[at])
+    for at in range(n):
+        if not give_away(cell, block, work.pool[at], near):
+            return False
+    return refill(cell, block, c, work)
+
+
+@inner
+def free_class(block):
+    """Return the number of a class without rows, -1 for none."""
+    for c in range(block.size.shape[0] - 1, -1, -1):
+        if block.size[c] == 0:
+            return c
+    return NONE
+
+
+@inner
+def create(cell, block, state, work):
+    """Make a new class around a random row that its own can spare, of rows that others can spare."""
+    c = free_class(block)
+    if c < 0:
+        return False
+    for _ in range(8):
+        row = below(state, block.home.shape[0])
+        if block.size[block.home[row]] > cell.k:
+            if not stays_good(cell, block, block.home[row], row, NONE):
+                return False
+            move(cell, block, row, c)
+            return refill(cell, block, c, work)
+    return False
+
+
+@inner
+def pool_rows(cell, block, c, found, work):
+    """Empty a class and those near to it; return how many rows they had. Writes `block`, `work`."""
+    n = 0
+    for at in range(-1, found):
+        pooled = c if at < 0 else work.close[at]
+        touch(block, pooled)
+        row = block.head[pooled]
+        while row >= 0:
+            work.pool[n] = row
+            n += 1
+            row = block.next[row]
+        block.head[pooled], block.size[pooled] = NOBODY, 0
+        recount(cell, block, pooled)
+    return n
+
+
+@inner
+def label_parts(n_parts, work):
+    """Number the parts of a pool, whose ends are not in order. Writes `work`."""
+    work.ends[0] = 0
+    sort_front(work.ends, n_parts + 1)
+    begin = 0
+    for part in range(n_parts):
+        for at in range(begin, work.ends[part + 1]):
+            work.labels[work.pool[at]] = part
+        begin = work.ends[part + 1]
+
+
+@inner
+def rebuild(cell, n, state, cuts, inner, cut_room, work):
+    """Part a pool anew by noisy cuts, by rollouts or by growth; return the number of parts."""
+    way = share(state)
+    if way < 0.35:
+        first = below(state, n)
+        return grow_classes(
+            cell, work.pool, ZERO, n, first, work.labels, work.low, work.high, work.size, work.helpful
+        )[0]
+    work.ends[0] = 0
+    if way < 0.75:
+        stack = cut_room.stack
+        stack[0, 0], stack[0, 1] = 0, n
+        cut_greedily(cell, work.pool, ONE, NOISE, state, FAR, work.ends, cuts, stack, cut_room)
+    else:
+        cut_with_rollouts(cell, work.pool, ZERO, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
+    n_parts = work.ends[0]
+    label_parts(n_parts, work)
+    return n_parts
+
+
+@inner
+def recreate(cell, block, c, state, cuts, inner, cut_room, work):
+    """Pool a class with some near ones and part them anew."""
+    found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ZERO, work)
+    n = pool_rows(cell, block, c, found, work)
+    n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
+    if n_parts == 0:
+        return False
+    for part in range(n_parts):
+        slot = c if part == 0 else (work.close[part - 1] if part <= found else free_class(block))
+        if slot < 0:
+            return False
+        touch(block, slot)
+        for at in range(n):
+            row = work.pool[at]
+            if work.labels[row] == part:
+                link(block, row, slot)
+                block.size[slot] += 1
+        recount(cell, block, slot)
+    return True
+
+
+@inner
+def dissolve(cell, block, c, near, work):
+    """Give all rows of a class to others."""
+    n, row = 0, block.head[c]
+    while row >= 0:
+        work.pool[n] = row
+        n += 1
+        row = block.next[row]
+    for at in range(n):
+        take(cell, block, work.pool[at])
+    given = True
+    for at in range(n):
+        given = given and give_away(cell, block, work.pool[at], near)
+    return given

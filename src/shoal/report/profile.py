@@ -1,0 +1,432 @@
+"""What a report may show of the rows: distributions before and after, in cells of ten rows or more.
+
+A cell of fewer than `SMALLEST` rows would say something about single people. Such a cell is merged
+with its neighbours on the line, or with other categories, so that the cells shown always make up all
+released rows: nothing is left out that could be found as a difference. Suppressed rows are in no
+cell: a count with them, beside the release without them, would be a count of them alone. Cut points
+are round numbers and the outer cells are open, so that no label tells the lowest or highest value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.recipe import Recipe
+from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, Floats, Ints, scale_of
+from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
+from shoal.table.frames import series
+
+OTHER, MISSING = "(other)", "(missing)"
+
+_EPOCH = date(1970, 1, 1)
+_AFTER_ALL = np.iinfo(np.int64).max  # stands for missing values, which are shown after all others
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class Cell:
+    """Some values of a column: how many released rows have them, and how many seem to.
+
+    Parameters
+    ----------
+    label : str
+    before : int
+        Released rows whose raw value is in the cell: `SMALLEST` or more.
+    after : float
+        The same rows by their published values, each spread evenly over the values that it covers.
+    """
+
+    label: str
+    before: int
+    after: float
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnProfile:
+    """A quasi column: what it lost, and its distribution.
+
+    Parameters
+    ----------
+    name, kind : str
+    weight : float
+    share_lost : float or None
+        Information lost in this column, 0 to 1; a suppressed row has lost everything. None where it
+        is not defined.
+    cells : tuple of Cell
+        All released rows; none where the table has fewer than `SMALLEST`.
+    """
+
+    name: str
+    kind: str
+    weight: float
+    share_lost: float | None
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class SensitiveProfile:
+    """A sensitive column, which is released as it is.
+
+    Parameters
+    ----------
+    distinct : int
+        Different values among the released rows.
+    missing : int or None
+        Released rows without a value; None for 1 to `SMALLEST` - 1.
+    alike : int
+        Classes whose rows all have one value.
+    """
+
+    name: str
+    distinct: int
+    missing: int | None
+    alike: int
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """What the report draws.
+
+    Parameters
+    ----------
+    class_sizes : tuple of pairs of int
+        How many classes have each size, by size.
+    groups : str
+        What they are called: groups, where rows of a class do not look alike.
+    """
+
+    columns: tuple[ColumnProfile, ...]
+    sensitive: tuple[SensitiveProfile, ...]
+    class_sizes: tuple[tuple[int, int], ...]
+    groups: str = "classes"
+
+
+def profile(
+    table: pl.DataFrame,
+    encoded: Encoded,
+    labels: IntArray,
+    classes: pl.DataFrame,
+    costs: Floats | None,
+    recipe: Recipe,
+) -> Profile:
+    """Describe a release beside the raw table, without a word about fewer than ten rows.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        The raw table, rows in the order of the input.
+    encoded : Encoded
+        Its quasi columns.
+    labels : ndarray of shape (n_rows,), int32
+        Published class of each encoded row, -1 for a suppressed one.
+    classes : polars.DataFrame
+        Published values: a row for each class, a column for each quasi column, or two of bounds.
+    costs : ndarray of shape (n_classes, n_columns), float64, or None
+        What each class loses in each column, as `published_costs` gives it; None where that is not
+        defined.
+    """
+    inside = labels >= 0
+    sizes = np.bincount(labels[inside], minlength=classes.height)
+    lost = [None] * len(encoded.columns) if costs is None else _shares_lost(encoded, sizes, costs)
+    columns = tuple(
+        ColumnProfile(column.name, column.kind, column.weight, share, _cells(column, inside, sizes, classes))
+        for column, share in zip(encoded.columns, lost, strict=True)
+    )
+    return replace(group_profile(table, encoded, labels, recipe), columns=columns)
+
+
+def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recipe: Recipe) -> Profile:
+    """Describe the groups of a release and its sensitive columns, where quasi values are not generalized."""
+    inside = labels >= 0
+    released = encoded.order[inside]
+    sensitive = tuple(
+        _sensitive(name, series(table, name).gather(released), labels[inside])
+        for name in recipe.named("sensitive")
+    )
+    sizes = np.bincount(labels[inside])
+    counts = np.unique(sizes[sizes > 0], return_counts=True)
+    class_sizes = tuple((int(size), int(count)) for size, count in zip(*counts, strict=True))
+    return Profile((), sensitive, class_sizes, recipe.shape.groups)
+
+
+def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:
+    suppressed = encoded.n_rows - sizes.sum()
+    shares: list[float] = ((sizes @ costs + suppressed) / encoded.n_rows).tolist()
+    return shares
+
+
+def _sensitive(name: str, values: pl.Series, labels: IntArray) -> SensitiveProfile:
+    pairs = pl.DataFrame({"class": labels, "value": values})
+    kinds = pairs.group_by("class").agg(pl.col("value").n_unique())["value"]
+    missing = values.null_count()
+    return SensitiveProfile(
+        name=name,
+        distinct=values.drop_nulls().n_unique(),
+        missing=missing if missing == 0 or missing >= SMALLEST else None,
+        alike=int((kinds == 1).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """How the atoms of a column (its distinct values, or the leaves of its tree) fall into cells.
+
+    `cell_of` gives the cell of each atom and, last, of a missing value. `edges` are the ends of the
+    cells on the line, for columns that have one: a value is in the cell after the last edge that is
+    not above it.
+    """
+
+    labels: list[str]
+    cell_of: Ints
+    edges: Floats
+
+
+def _cells(
+    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: Ints, classes: pl.DataFrame
+) -> tuple[Cell, ...]:
+    """Count the cells of one column before and after."""
+    n_atoms = len(column.points) if isinstance(column, RangeColumn) else column.tree.n_leaves
+    counts = np.bincount(column.codes[inside], minlength=n_atoms + 1)
+    if counts.sum() < SMALLEST:
+        return ()
+    texts, rows = _published_rows(column, classes, sizes)
+    values = [parse(text) for text in texts]
+    if isinstance(column, RangeColumn):
+        grouping = _line_grouping(column, column.numbers.astype(np.float64), counts)
+        after = _range_mass(column, grouping, values, rows)
+    else:
+        grouping = _tree_grouping(column, counts)
+        mass = _leaf_mass(column, texts, values, rows, counts > 0)
+        after = np.bincount(grouping.cell_of, mass).astype(np.float64)
+    before = np.bincount(grouping.cell_of, counts).astype(np.int64)
+    cells = zip(grouping.labels, before.tolist(), after.tolist(), strict=True)
+    return tuple(Cell(label, n, mass) for label, n, mass in cells)
+
+
+def _published_rows(
+    column: QuasiColumn, classes: pl.DataFrame, sizes: Ints
+) -> tuple[list[str | None], Floats]:
+    """Return the different published texts of a column, and how many rows have each."""
+    if column.name in classes.columns:
+        text = series(classes, column.name).cast(pl.String)
+    else:  # bounds are two columns; both are null where everything is lost
+        low, high = (classes[f"{column.name}_{end}"].cast(pl.String).to_list() for end in ("low", "high"))
+        pairs = zip(low, high, strict=True)
+        text = pl.Series([LOST if a is None or b is None else range_text(a, b) for a, b in pairs])
+    found = (
+        pl.DataFrame({"text": text, "rows": sizes})
+        .group_by("text", maintain_order=True)  # in a fixed order, sums of floats are the same each time
+        .agg(pl.col("rows").sum())
+    )
+    return found["text"].to_list(), found["rows"].to_numpy().astype(np.float64)
+
+
+# --- Values on a line: numbers, dates, ordered texts ---
+
+
+def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
+    """Cut the line at round numbers and merge what is left with too few rows.
+
+    `numbers` has the number of each atom; nan for one that no row has.
+    """
+    present = np.flatnonzero(counts)
+    present = present[present != column.missing]
+    n_missing = int(counts.sum() - counts[present].sum())
+    by_size = present[np.argsort(numbers[present], kind="stable")]
+    scale = scale_of(column, numbers[by_size], counts[by_size])
+    bins = np.searchsorted(scale.edges, numbers[by_size], side="right")
+    kept = _kept_edges(np.bincount(bins, counts[by_size], minlength=len(scale.edges) + 1).tolist())
+    labels = scale.labels(kept)
+    edges = scale.edges[kept]
+    cell_of = np.zeros(len(counts), np.int64)
+    cell_of[present] = np.searchsorted(edges, numbers[present], side="right")
+    if len(present) == 0:
+        labels = [MISSING]
+    elif n_missing >= SMALLEST and counts[present].sum() >= SMALLEST:
+        labels.append(MISSING)
+    elif n_missing and len(labels) > 1:
+        labels[-1] += ", or missing"
+    cell_of[column.missing] = len(labels) - 1
+    return _Grouping(labels, cell_of, edges)
+
+
+def _kept_edges(in_bin: Sequence[float]) -> list[int]:
+    """Choose the edges between which, from left to right, there are rows enough."""
+    kept: list[int] = []
+    rows, left = 0.0, sum(in_bin)
+    for edge, more in enumerate(in_bin[:-1]):
+        rows, left = rows + more, left - more
+        if rows >= SMALLEST and left >= SMALLEST:
+            kept.append(edge)
+            rows = 0.0
+    return kept
+
+
+def _range_mass(
+    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: Floats
+) -> Floats:
+    """Spread the rows of each published value over the cells that its range overlaps."""
+    ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
+    lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
+    # Missing is one value more among those that `*` may stand for.
+    for_missing = 1 / (len(column.numbers) + 1)
+    missing_rows = np.where(np.isnan(ends[:, 0]), 1.0, np.where(lost, for_missing, 0.0)) * rows
+    line_rows = rows - missing_rows
+    # Whole numbers, days and positions stand for the step around them; edges lie between the steps.
+    numbers = column.numbers
+    half = 0.5 if (numbers == np.floor(numbers)).all() else 0.0
+    low, high = ends[:, 0] - half, ends[:, 1] + half
+    below = [float(_share_below(edge, low, high) @ line_rows) for edge in grouping.edges]
+    on_line = np.diff([0.0, *below, float(line_rows.sum())])
+    mass = np.zeros(len(grouping.labels))
+    mass[: len(on_line)] = on_line
+    mass[grouping.cell_of[column.missing]] += missing_rows.sum()
+    return mass
+
+
+def _ends(column: RangeColumn, value: Published) -> tuple[float, float]:
+    """Return the ends of a published range as numbers; two nans for a missing value."""
+    if isinstance(value, Range):
+        return _number(column, value.low), _number(column, value.high)
+    if isinstance(value, Value):
+        return (number := _number(column, value.text)), number
+    if isinstance(value, Lost) and len(column.numbers):
+        return float(column.numbers[0]), float(column.numbers[-1])
+    return np.nan, np.nan
+
+
+def _number(column: RangeColumn, text: str) -> float:
+    if column.kind == "ordinal":
+        return float(column.order.index(text))
+    if column.kind == "date":
+        return float((date.fromisoformat(text) - _EPOCH).days)
+    return float(text)
+
+
+def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
+    """Return which share of each range lies below an edge; a range without a width is a point."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        width = high - low
+        shares = np.clip((edge - low) / width, 0.0, 1.0)
+    return np.where(np.isnan(low), 0.0, np.where(width > 0, shares, low < edge))
+
+
+# --- Values in a tree ---
+
+
+def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
+    """Show numbers and dates on a line, and categories or the groups above them by name."""
+    if column.kind in ("numeric", "date"):
+        return _line_grouping(column, _leaf_numbers(column, counts), counts)
+    groups, group_of = np.unique(_shown_nodes(column, counts), return_inverse=True)
+    rows = np.bincount(group_of, counts).astype(np.int64)
+    shown = _shown_groups(rows, is_flat=column.is_flat)
+    if not shown:
+        return _Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
+    labels = [MISSING if groups[at] == _AFTER_ALL else column.tree.labels[groups[at]] for at in shown]
+    if rows.sum() > rows[shown].sum():
+        labels.append(OTHER)
+    cell_of_group = np.full(len(groups), len(labels) - 1)
+    cell_of_group[shown] = np.arange(len(shown))
+    return _Grouping(labels, cell_of_group[group_of], np.zeros(0))
+
+
+def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
+    """Return the number of each leaf that occurs: leaves that no row has may be called anything."""
+    numbers = np.full(len(counts), np.nan)
+    present = np.flatnonzero(counts)
+    present = present[present != column.missing]
+    leaves = column.tree.leaf_labels
+    texts = pl.Series([leaves[leaf] for leaf in present.tolist()], dtype=pl.String)
+    if column.kind == "date":
+        texts = texts.str.to_date("%Y-%m-%d").cast(pl.Int32)
+    numbers[present] = texts.cast(pl.Float64).to_numpy()
+    return numbers
+
+
+def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
+    """Return the node under whose name each leaf is shown.
+
+    All nodes are at one depth, the greatest at which there are not too many and most rows are in
+    groups that may be shown.
+    """
+    tree = column.tree
+    depth = np.zeros(tree.n_nodes, np.int64)
+    for node in range(1, tree.n_nodes):  # preorder: parents first
+        depth[node] = depth[tree.parent[node]] + 1
+    nodes = np.append(tree.leaf_nodes, 0).astype(np.int64)
+    nodes[column.missing] = 0
+    for level in range(int(depth.max()), 0, -1):
+        deep = depth[nodes] > level
+        nodes[deep] = tree.parent[nodes[deep]]
+        rows = np.bincount(nodes, counts)[1:]
+        large = rows[rows >= SMALLEST]
+        if len(large) < MOST_CELLS and large.sum() >= 0.8 * rows.sum():
+            break
+    nodes[column.missing] = _AFTER_ALL
+    return nodes
+
+
+def _shown_groups(rows: Ints, *, is_flat: bool) -> list[int]:
+    """Choose the groups that get a cell of their own, so that the rest is empty or large enough.
+
+    The last group is that of missing values; it comes last.
+    """
+    by_size = sorted(range(len(rows)), key=lambda group: (-rows[group], group))
+    shown = [group for group in by_size if rows[group] >= SMALLEST][: MOST_CELLS - 1]
+    while shown and 0 < rows.sum() - rows[shown].sum() < SMALLEST:
+        shown.pop()  # the smallest hides the rest: only the sum of both is told
+    in_order = shown if is_flat else sorted(shown)
+    return sorted(in_order, key=lambda group: group == len(rows) - 1)
+
+
+def _leaf_mass(
+    column: TreeColumn,
+    texts: Sequence[str | None],
+    values: Sequence[Published],
+    rows: Floats,
+    occurs: npt.NDArray[np.bool_],
+) -> Floats:
+    """Spread the rows of each published value evenly over the leaves that it covers and that occur."""
+    before = np.append(0, np.cumsum(occurs))  # how many leaves occur before each leaf
+    steps, mass = np.zeros(len(occurs) + 1), np.zeros(len(occurs))
+    code_of = _leaf_of_label(column) if column.is_flat else _node_of_label(column)
+    for text, value, n in zip(texts, values, rows.tolist(), strict=True):
+        if isinstance(value, Set) and column.is_flat:
+            members = [code_of[member] for member in value.members]
+            mass[members] += n / len(members)
+            continue
+        first, last = _leaves(column, text, value, code_of)
+        share = n / max(1, before[last + 1] - before[first])
+        steps[first] += share
+        steps[last + 1] -= share
+    return mass + np.cumsum(steps)[:-1] * occurs
+
+
+def _leaves(
+    column: TreeColumn, text: str | None, value: Published, code_of: Mapping[str, int]
+) -> tuple[int, int]:
+    """Return the first and last leaf that a published value covers."""
+    if value is None:
+        return column.missing, column.missing
+    if isinstance(value, Lost):
+        return 0, column.tree.n_leaves - 1
+    # A node's label may itself look like a range, as those of interval trees do.
+    code = code_of[value.text if isinstance(value, Value) else str(text)]
+    if column.is_flat:
+        return code, code
+    return int(column.tree.first_leaf[code]), int(column.tree.last_leaf[code])
+
+
+def _leaf_of_label(column: TreeColumn) -> dict[str, int]:
+    return {label: code for code, label in reversed(list(enumerate(column.tree.leaf_labels)))}
+
+
+def _node_of_label(column: TreeColumn) -> dict[str, int]:
+    return {label: node for node, label in reversed(list(enumerate(column.tree.labels)))}

@@ -1,0 +1,1 @@
+"""Privacy goals, measured on the classes of the released file."""

@@ -1,0 +1,62 @@
+"""l-diversity: every class has at least l well-represented sensitive values.
+
+Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam (2006), "l-diversity: privacy beyond k-anonymity";
+the frequency kind is definition 3 of He, Chen, Chen, Xiao, Zhang (2012). With the counts
+r1 >= r2 >= ... >= rm of a class and n rows (or people) that have a value:
+
+- distinct: m >= l;
+- frequency: l r1 <= n. The number is the largest l that does, n // r1;
+- entropy: exp(-sum of q ln q) >= l, but for 1e-9 of rounding;
+- recursive (c,l): r1 < c (r_l + ... + r_m). The number is the largest l that does, 0 when none.
+
+A class without values has none that are well represented, but its most frequent one is no share of
+it: it fails all but the frequency kind.
+"""
+
+from __future__ import annotations
+
+from shoal.recipe.goals import LDiversity
+from shoal.verifier.goals.classes import Source
+from shoal.verifier.goals.counted import count_values
+from shoal.verifier.goals.score import Finding, at_least, judge, scores
+
+_CODE = "verify.l"
+
+_NUMBERS = {
+    "distinct": (
+        "SELECT class, count(value) AS number FROM totals LEFT JOIN counted USING (class) GROUP BY class"
+    ),
+    # A division of whole numbers, which is exact; without values no l is too high.
+    "frequency": (
+        "SELECT class, CASE WHEN any_value(bearers) = 0 THEN CAST('infinity' AS DOUBLE) "
+        "ELSE any_value(bearers) // max(n) END AS number "
+        "FROM totals LEFT JOIN counted USING (class) GROUP BY class"
+    ),
+    # In the order of the counts, so that one class has one sum however many threads there are.
+    "entropy": (
+        "SELECT class, CASE WHEN any_value(total) = 0 THEN 0 "
+        "ELSE exp(-fsum(q * ln(q) ORDER BY q)) END AS number "
+        "FROM (SELECT class, total, CAST(n AS DOUBLE) / CAST(total AS DOUBLE) AS q "
+        "FROM totals LEFT JOIN counted USING (class)) GROUP BY class"
+    ),
+    # Later sums are smaller, so the places that do are the first ones.
+    "recursive": (
+        "SELECT class, count(*) FILTER (first < CAST(? AS DOUBLE) * rest) AS number "
+        "FROM (SELECT class, CAST(max(n) OVER (PARTITION BY class) AS DOUBLE) AS first, "
+        "CAST(sum(n) OVER (PARTITION BY class ORDER BY n DESC, value "
+        "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS DOUBLE) AS rest "
+        "FROM totals LEFT JOIN counted USING (class)) GROUP BY class"
+    ),
+}
+
+
+def l_diversity(source: Source, goal: LDiversity) -> Finding:
+    """Measure one of the four kinds."""
+    count_values(source, goal.columns)
+    is_recursive = goal.variant == "recursive"
+    found = scores(source, _NUMBERS[goal.variant], [goal.c] if is_recursive else [])
+    if goal.variant != "entropy":  # infinity made the whole numbers floats
+        found = [s._replace(number=int(s.number)) if s.number < float("inf") else s for s in found]
+    slack = 1e-9 if goal.variant == "entropy" else 0
+    besides = f" with c = {goal.c}" if is_recursive else ""
+    return judge(source, goal, found, at_least(_CODE, goal.asked, slack=slack, besides=besides))

@@ -1,0 +1,111 @@
+"""From the number of each class to what is said about a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from shoal.recipe.goals import BetaLikeness, Goal, LDiversity, TCloseness
+from shoal.verifier.goals.classes import Source
+from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed, shown
+
+
+class Finding(NamedTuple):
+    """A goal as measured, and the problem where it is not met."""
+
+    goal: MeasuredGoal
+    problem: Problem | None
+
+
+class Score(NamedTuple):
+    """How many classes, with how many rows, have one number; it may be infinite."""
+
+    number: int | float
+    classes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a goal wants of every class.
+
+    Parameters
+    ----------
+    code : str
+        The problem when a class has it not.
+    asked : str
+        The bound in words: ``at least 3``.
+    meets : callable
+        Whether a number will do.
+    worst : callable
+        `min` where a high number is good, `max` where a low one is.
+    """
+
+    code: str
+    asked: str
+    meets: Callable[[int | float], bool]
+    worst: Callable[[Iterable[int | float]], int | float]
+
+
+def at_least(code: str, bound: float, *, slack: float = 0, besides: str = "") -> Rule:
+    """Ask for a number that is no lower than a bound, but for what `slack` allows."""
+    return Rule(code, f"at least {bound}{besides}", lambda number: number >= bound - slack, min)
+
+
+def at_most(code: str, bound: float) -> Rule:
+    """Ask for a number that is no higher than a bound."""
+    return Rule(code, f"at most {bound}", lambda number: number <= bound, max)
+
+
+def below(code: str, bound: float) -> Rule:
+    """Ask for a number that is lower than a bound."""
+    return Rule(code, f"less than {bound}", lambda number: number < bound, max)
+
+
+def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> list[Score]:
+    """Run a query that has `class` and `number`, and count the classes and rows with each number."""
+    found = source.session.rows(
+        f"SELECT number, count(*), sum(n_rows) FROM ({query}) JOIN classes USING (class) GROUP BY number",
+        list(parameters),
+    )
+    return [Score(number, int(classes), int(rows)) for number, classes, rows in found]
+
+
+def judge(source: Source, goal: Goal, found: Iterable[Score], rule: Rule) -> Finding:
+    """Compare every class with the bound; a file without classes has a problem of its own."""
+    found = list(found)
+    if not found:
+        return Finding(stated(goal, source.counts), None)
+    worst = rule.worst(score.number for score in found)
+    failing = [score for score in found if not rule.meets(score.number)]
+    achieved = None if worst == inf else worst
+    measured = stated(goal, source.counts, achieved, holds=not failing)
+    return Finding(measured, _problem(goal, failing, worst, rule) if failing else None)
+
+
+def stated(
+    goal: Goal, counts: str = "rows", achieved: int | float | None = None, *, holds: bool = False
+) -> MeasuredGoal:
+    """Return a goal of the recipe as a verdict states it."""
+    return MeasuredGoal(goal.type, goal.column, goal.asked, achieved, holds, variant(goal), counts)
+
+
+def variant(goal: Goal) -> str | None:
+    """Return which form of its type a goal has; None where there is only one."""
+    if isinstance(goal, TCloseness):
+        return goal.distance
+    return goal.variant if isinstance(goal, (LDiversity, BetaLikeness)) else None
+
+
+def _problem(goal: Goal, failing: list[Score], worst: float, rule: Rule) -> Problem:
+    rows, classes = sum(score.rows for score in failing), sum(score.classes for score in failing)
+    where = f"{count(rows, 'row')} {'is' if rows == 1 else 'are'} in {count(classes, 'class', 'classes')}"
+    form = f" ({found})" if (found := variant(goal)) else ""
+    number = "no finite number" if worst == inf else shown(worst)
+    message = (
+        f"{where} without the {goal.type}{form} of {listed(goal.columns)} that is asked for, {rule.asked}; "
+        f"the worst has {number}."
+    )
+    return Problem(rule.code, message)

@@ -1,0 +1,1 @@
+"""A release compared with the table that it was made from."""

@@ -1,0 +1,95 @@
+"""A release beside the table that it was made from: no rows invented, none changed."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError
+from shoal.recipe import Recipe
+from shoal.verifier.originals.pairing import pairing_problems
+from shoal.verifier.reading.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
+from shoal.verifier.reading.session import Session, UnreadableError
+from shoal.verifier.reading.text import Dialect, fault_of_text, find_dialect, first_record, read_text
+from shoal.verifier.verdict import Problem, count
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABLE = "original"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
+    """Compare with the original."""
+    problems = row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
+    return problems + pairing_problems(session, loaded, original, recipe)
+
+
+def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
+    """Load the original, a file or a table; what cannot be read is bad usage, not a verdict."""
+    try:
+        return _load(session, raw, recipe) if isinstance(raw, Path) else load_arrow(session, raw, _TABLE)
+    except UnreadableError as error:
+        fault = error.code.replace("verify.", "data."), error.message
+    code, reason = fault
+    which = f"The original {raw}" if isinstance(raw, Path) else "The original"
+    raise DataError(code, f"{which} cannot be read. {reason}", "check the path and [input]")
+
+
+def row_problems(released: int, rows: int, max_suppressed: float) -> list[Problem]:
+    """Check that no rows were added and not too many left out."""
+    message = ""
+    if released > rows:
+        message = f"The file has {count(released, 'row')}, the original only {rows}."
+    elif rows - released > max_suppressed * rows + 1e-6:  # a share such as 0.1 is no exact float
+        left_out = f"{count(rows - released, 'row')} of {rows} left out"
+        message = f"The file has {left_out}; max_suppressed = {max_suppressed} does not allow that."
+    return [Problem("verify.original_rows", message)] if message else []
+
+
+def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
+    """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return load_parquet(session, path, _TABLE)
+    if ending in (".arrow", ".feather"):
+        return load_arrow(session, read_arrow(path), _TABLE)
+    text = _as_utf8(session, path, recipe.input.encoding)
+    dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
+    # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.
+    if not read_text(session, text, dialect, _TABLE, parallel=False):
+        raise fault_of_text(text, dialect)
+    names = tuple(name.strip() for name in dialect.names)
+    return Loaded(_TABLE, names, int(session.row(f"SELECT count(*) FROM {_TABLE}")[0]))
+
+
+def _dialect(path: Path, recipe: Recipe, delimiters: tuple[str, ...]) -> Dialect:
+    """Find the layout of the raw text from its first line, or from what the recipe says."""
+    given = recipe.input
+    if given.separator:
+        delimiters = (given.separator,)
+    if given.header:
+        return find_dialect(path, recipe.columns, delimiters)
+    names = tuple(given.names or ())
+    fitting = [d for d in delimiters if len(first_record(path, d)) == len(names)]
+    return Dialect((fitting or delimiters)[0], names, header=False)
+
+
+def _as_utf8(session: Session, path: Path, encoding: str | None) -> Path:
+    """Return the file, or a copy in UTF-8 in the session's own folder, which is private."""
+    with path.open("rb") as file:
+        marked = file.read(2) in _UTF16
+    encoding = encoding or ("utf-16" if marked else "utf-8")
+    copy = session.folder / "original.csv"
+    try:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+            return path
+        with path.open("r", encoding=encoding, newline="") as file, copy.open("wb") as out:
+            while piece := file.read(1 << 20):
+                out.write(piece.encode("utf-8"))
+        return copy
+    except (LookupError, UnicodeError):
+        pass  # the error holds the bytes, so it is not chained
+    raise UnreadableError("verify.unreadable", "It is not in the encoding that the recipe gives.")

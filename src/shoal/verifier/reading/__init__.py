@@ -1,0 +1,1 @@
+"""Released files as tables of texts in DuckDB."""

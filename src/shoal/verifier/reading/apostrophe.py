@@ -1,0 +1,26 @@
+"""The apostrophe that keeps a spreadsheet from running a cell, taken off to compare contents.
+
+Classes are always built from the cells as written: that is what a reader of the file groups by.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shoal.verifier.reading.session import literal
+
+_MARKED = "^'('*[=+@\\t\\r-])"
+
+
+def plain(text: str) -> str:
+    """Return a cell, or the name of a column, without the mark.
+
+    >>> [plain(text) for text in ("'=1+1", "''@a", "'tis", "-5")]
+    ['=1+1', "'@a", "'tis", '-5']
+    """
+    return re.sub(_MARKED, r"\1", text)
+
+
+def plain_sql(expression: str) -> str:
+    """Write the SQL that does the same."""
+    return f"regexp_replace({expression}, {literal(_MARKED)}, '\\1')"

@@ -1,0 +1,217 @@
+"""Bring a release into DuckDB: one table, every cell as text, columns by their place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError
+from shoal.verifier.reading.apostrophe import plain
+from shoal.verifier.reading.session import Session, UnreadableError, column, exactly, literal
+from shoal.verifier.reading.tally import tally_bytes, tally_table
+from shoal.verifier.reading.text import fault_of_text, find_dialect, read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
+ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A file in the database: the name of its table, its header and its number of rows."""
+
+    table: str
+    names: tuple[str, ...]
+    rows: int
+    marked: bool = False  # texts that a spreadsheet would run have an apostrophe before them
+    types: tuple[str, ...] = ()  # as DuckDB names them; none for a text file
+
+    def column(self, name: str) -> str:
+        """Return the SQL name of a column that the file has once."""
+        return column(self.names.index(name))
+
+    def stored(self, name: str) -> str:
+        """Return the type that a column had before it became text; empty in a text file."""
+        return self.types[self.names.index(name)] if self.types else ""
+
+    def has_once(self, name: str) -> bool:
+        """Say whether it is clear which column has this name."""
+        return self.names.count(name) == 1
+
+
+def existing(path: str | Path, *, any_ending: bool = False) -> Path:
+    """Return the path of a file that can be opened and whose ending is known."""
+    file = Path(path)
+    reason = "there is no such file"
+    if file.is_dir():
+        reason = "it is a directory"
+    elif file.is_file():
+        reason = _why_closed(file)
+    if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
+        reason = "its ending is not one that shoal reads"
+    if reason:
+        hint = f"give a file that ends in {', '.join(ENDINGS)}"
+        raise DataError("data.unreadable", f"{path} cannot be read: {reason}.", hint)
+    return file
+
+
+def _why_closed(file: Path) -> str:
+    try:
+        file.open("rb").close()
+    except OSError as error:
+        return error.strerror or "it cannot be opened"
+    return ""
+
+
+def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> Loaded:
+    """Load a release. `expected` are the columns by which a delimiter is recognised."""
+    ending = path.suffix.lower()
+    if ending in TEXT_ENDINGS:
+        marked = [f"'{name}" for name in expected] if spreadsheet_safe else []
+        loaded = _load_text(session, path, [*expected, *marked], TEXT_ENDINGS[ending])
+        names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
+        return replace(loaded, names=names, marked=spreadsheet_safe)
+    if ending == ".parquet":
+        return load_parquet(session, path, "released")
+    return load_arrow(session, read_arrow(path), "released")
+
+
+def _load_text(session: Session, path: Path, expected: Collection[str], delimiters: Sequence[str]) -> Loaded:
+    if path.stat().st_size == 0:
+        raise UnreadableError("verify.empty", "The file is empty.")
+    dialect = find_dialect(path, expected, delimiters)
+    seen = tally_bytes(path, dialect.delimiter)
+    # Threads begin in the middle of the file and may take a line inside of a quoted cell for a
+    # record. Then DuckDB gives up or the sums differ; one thread alone makes no such mistake.
+    for parallel in (True, False):
+        readable = read_text(session, path, dialect, "released", parallel=parallel)
+        if readable and seen is not None and seen == tally_table(session, "released", dialect):
+            return Loaded("released", dialect.names, seen.records - 1)
+    if readable:
+        raise fault_of_text(path, dialect, "The quotes or line ends of the file can be read in several ways.")
+    raise fault_of_text(path, dialect)
+
+
+def load_parquet(session: Session, path: Path, table: str) -> Loaded:
+    """Load a Parquet file with DuckDB's own reader."""
+    pattern = exactly(path)
+    names: tuple[str, ...] = ()
+    # The names come from the schema: as columns DuckDB renames those that differ in case only.
+    if session.succeeds("FROM parquet_schema(?)", [pattern]):
+        schema = session.rows("SELECT name, num_children FROM parquet_schema(?)", [pattern])
+        names = _top_names(schema)
+    source = "read_parquet(?, hive_partitioning = false)"
+    if not names or not _copy_as_text(session, source, [pattern], table, len(names), _zones(path)):
+        raise UnreadableError("verify.unreadable", "The file is not in Parquet format.")
+    types = _types(session, source, [pattern], len(names))
+    return Loaded(table, names, _count(session, table), types=types)
+
+
+def _zones(path: Path) -> dict[int, str]:
+    """Return the time zone of each column of a Parquet file that has one; DuckDB forgets it."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        schema = parquet.read_schema(path)
+    except (ArrowException, OSError):
+        return {}
+    return _zones_of(schema)
+
+
+def _zones_of(schema: pa.Schema) -> dict[int, str]:
+    zones = ((at, getattr(field.type, "tz", None)) for at, field in enumerate(schema))
+    return {at: zone for at, zone in zones if zone}
+
+
+def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
+    """Pick the columns out of a Parquet schema, which lists a tree from the top, depth first."""
+    names = []
+    below = 0  # elements that still belong to the column at hand
+    for name, children in schema[1:]:
+        if below == 0:
+            names.append(name)
+        else:
+            below -= 1
+        below += children or 0
+    return tuple(names)
+
+
+def read_arrow(path: Path) -> pa.Table:
+    """Read an Arrow file or stream with pyarrow: DuckDB reads neither by itself."""
+    import pyarrow as pa
+
+    for open_as in (pa.ipc.open_file, pa.ipc.open_stream):
+        try:
+            with pa.OSFile(str(path), "rb") as file, open_as(file) as reader:
+                return reader.read_all()
+        except (pa.ArrowException, OSError, ValueError):
+            continue  # what pyarrow says is not passed on
+    raise UnreadableError("verify.unreadable", "The file is not in Arrow format.")
+
+
+def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
+    """Load a pyarrow table."""
+    names = tuple(given.column_names)
+    types = _copy_arrow(session, given, table) if names else None
+    if types is None:
+        raise UnreadableError(
+            "verify.unreadable", "The table has no columns, or some that cannot be read as text."
+        )
+    return Loaded(table, names, _count(session, table), types=types)
+
+
+def _copy_arrow(session: Session, given: pa.Table, table: str) -> tuple[str, ...] | None:
+    """Copy a pyarrow table and return its types; None when it is not sound or DuckDB does not know them."""
+    import duckdb
+    import pyarrow as pa
+
+    width = given.num_columns
+    try:
+        given.validate(full=True)  # texts that are not UTF-8, offsets that point elsewhere
+        session.database.register("given", given.rename_columns([column(i) for i in range(width)]))
+    except (duckdb.Error, pa.ArrowException):
+        return None
+    copied = _copy_as_text(session, "given", [], table, width, _zones_of(given.schema))
+    types = _types(session, "given", [], width) if copied else None
+    session.database.unregister("given")
+    return types
+
+
+def _copy_as_text(
+    session: Session,
+    source: str,
+    parameters: Sequence[str],
+    table: str,
+    width: int,
+    zones: Mapping[int, str],
+) -> bool:
+    """Copy a source into a table of text columns; say whether that went well.
+
+    Missing and empty are made one: a CSV file cannot tell them apart, so a reader of the release cannot
+    either. A time is written as in the zone of its column, whatever zone this machine is in.
+    """
+    names = ", ".join(column(i) for i in range(width))
+    values = [
+        f"timezone({literal(zones[i])}, {column(i)})" if i in zones else column(i) for i in range(width)
+    ]
+    cells = ", ".join(
+        f"nullif(CAST({value} AS VARCHAR), '') AS {column(i)}" for i, value in enumerate(values)
+    )
+    sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
+    return session.succeeds(sql, parameters)
+
+
+def _types(session: Session, source: str, parameters: Sequence[str], width: int) -> tuple[str, ...]:
+    """Name the types of a source's columns; without rows there is nothing to name."""
+    names = ", ".join(column(i) for i in range(width))
+    types = ", ".join(f"typeof({column(i)})" for i in range(width))
+    found = session.rows(f"SELECT {types} FROM {source} AS source({names}) LIMIT 1", parameters)
+    return tuple(found[0]) if found else ("",) * width
+
+
+def _count(session: Session, table: str) -> int:
+    return int(session.row(f"SELECT count(*) FROM {table}")[0])

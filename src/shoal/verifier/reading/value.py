@@ -1,0 +1,49 @@
+"""The form in which cells are compared: what a reader of tables takes for one value is one text."""
+
+from __future__ import annotations
+
+from shoal.verifier.reading.apostrophe import plain_sql
+from shoal.verifier.reading.session import literal
+
+# What Unicode calls white space; DuckDB alone trims blanks only.
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+# 1, 1.0 and 1e0 are one number to a reader of tables; 007 is a code, not a number.
+NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
+_EXACT = 2**53  # beyond it several whole numbers share one float
+
+
+def bare(column: str, *, marked: bool) -> str:
+    """Write the SQL of a cell's text: without a spreadsheet's mark, in NFC, without blanks around it.
+
+    The mark goes first: it was put before all else that the cell has.
+    """
+    text = plain_sql(column) if marked else column
+    return f"trim(nfc_normalize({text}), {literal(BLANKS)})"
+
+
+def comparable(column: str, *, marked: bool) -> str:
+    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
+    text = bare(column, marked=marked)
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    return (
+        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
+        f"WHEN regexp_full_match({text}, {literal(NUMBER)}) AND abs({number}) < {_EXACT} "
+        f"THEN CAST({number} + 0 AS VARCHAR) ELSE {text} END"
+    )
+
+
+def settled(column: str, kind: str | None, *, marked: bool) -> str:
+    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing.
+
+    Quasi values are published in a form of their own: 1.0 as 1, a moment as its day.
+    """
+    text = f"trim(nfc_normalize({column}), {literal(BLANKS)})"
+    text = plain_sql(text) if marked else text
+    number = f"CAST(TRY_CAST({text} AS DOUBLE) + 0 AS VARCHAR)"
+    is_number = "true" if kind == "numeric" else f"regexp_full_match({text}, {literal(NUMBER)})"
+    return (
+        f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
+        f"WHEN {is_number} THEN coalesce({number}, {text}) "
+        f"WHEN regexp_full_match({text}, {literal(_DAY)}) THEN left({text}, 10) ELSE {text} END"
+    )

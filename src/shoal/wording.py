@@ -1,0 +1,114 @@
+"""How messages name settings: as keys of a recipe, or as flags to someone who typed flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_asked_by_flags: ContextVar[bool] = ContextVar("asked_by_flags", default=False)
+
+# Settings of a recipe that have a flag; those of a column take COLUMN=VALUE.
+_FLAGS = {
+    "input.separator": "--separator",
+    "input.encoding": "--encoding",
+    "input.names": "--names",
+    "input.missing": "--missing-values",
+    "columns.default": "--default",
+    "privacy.k": "--k",
+    "privacy.goal": "--goal",
+    "privacy.missing": "--missing",
+    "privacy.max_suppressed": "--max-suppressed",
+    "method.name": "--method",
+    "method.seed": "--seed",
+    "method.options.effort": "--effort",
+    "output.path": "--output",
+    "output.views": "--views",
+    "output.views_by": "--views-by",
+}
+_COLUMN_FLAGS = ("kind", "order", "weight", "hierarchy", "accept")
+
+
+@contextmanager
+def naming_flags(asked_by_flags: bool = True) -> Iterator[None]:
+    """Let messages name flags instead of the keys of a recipe."""
+    token = _asked_by_flags.set(asked_by_flags)
+    try:
+        yield
+    finally:
+        _asked_by_flags.reset(token)
+
+
+def setting(section: str, key: str, value: str) -> str:
+    """Return how to make a setting.
+
+    Parameters
+    ----------
+    section : str
+        Such as ``"privacy"``, or ``"columns.age"`` for a column.
+    key : str
+        The setting.
+    value : str
+        As a flag takes it: a word without quotes, or several with commas between them.
+
+    Examples
+    --------
+    >>> setting("columns.zip", "kind", "categorical")
+    'kind = "categorical" in [columns.zip]'
+    >>> with naming_flags():
+    ...     setting("columns.zip", "kind", "categorical")
+    '--kind zip=categorical'
+    """
+    flag = _flag(section, key)
+    if flag is None:
+        return f"{key} = {_toml(section, key, value)} in [{section}]"
+    column = section.removeprefix("columns.")
+    return f"{flag} {column}={value}" if section != column else f"{flag} {value}"
+
+
+def name_of(section: str, key: str) -> str:
+    """Return the name of a setting, in backticks: its place in a recipe, or its flag.
+
+    Examples
+    --------
+    >>> name_of("privacy", "max_suppressed")
+    '`privacy.max_suppressed`'
+    >>> with naming_flags():
+    ...     name_of("columns.age", "weight")
+    '`--weight` of column `age`'
+    """
+    flag = _flag(section, key)
+    if flag is None:
+        return f"`{section}.{key}`"
+    column = section.removeprefix("columns.")
+    return f"`{flag}` of column `{column}`" if section != column else f"`{flag}`"
+
+
+def no_header(names: str) -> str:
+    """Return how to read a table without a header line."""
+    if _asked_by_flags.get():
+        return setting("input", "names", names)
+    return f"header = false and {setting('input', 'names', names)}"
+
+
+def in_recipe() -> str:
+    """Return " in the recipe" where there is one."""
+    return "" if _asked_by_flags.get() else " in the recipe"
+
+
+def _flag(section: str, key: str) -> str | None:
+    """Return the flag of a setting, to someone who uses flags and if there is one."""
+    if not _asked_by_flags.get():
+        return None
+    if section.startswith("columns."):
+        return f"--{key}" if key in _COLUMN_FLAGS else None
+    return _FLAGS.get(f"{section}.{key}")
+
+
+def _toml(section: str, key: str, value: str) -> str:
+    """Write a value as TOML."""
+    if key in ("order", "names", "accept") or (section, key) == ("input", "missing"):
+        listed = ", ".join(f'"{part}"' for part in value.split(","))
+        return f"[{listed}]"
+    is_text = key not in ("k", "seed", "weight", "max_suppressed") and not value.startswith("{")
+    return f'"{value}"' if is_text else value

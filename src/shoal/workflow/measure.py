@@ -1,0 +1,109 @@
+"""Everything that `shoal measure` tells, as one dictionary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
+from shoal.errors import DataError
+from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
+from shoal.measure.labels import Labels
+from shoal.measure.released import ReadRelease, loss_of, published_names, read_classes
+from shoal.measure.risk import risk
+from shoal.recipe import Recipe
+from shoal.stages import Progress, stage
+from shoal.table.columns import Encoded, IntArray
+from shoal.table.encode import encode
+from shoal.table.orders import with_orders
+from shoal.table.read import read, read_any_release, used_columns
+from shoal.table.readings import Reading, Whd
+
+
+def measure_tables(
+    recipe: Recipe, released: Path | None, *, bound: bool = True, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Measure the raw table that the recipe names and, if given, a release of it.
+
+    With `bound` the release's loss is told beside what every release must lose at least.
+    """
+    timings: dict[str, float] = {}  # nobody asks for them
+    with stage(timings, "read", progress):
+        table = read(recipe.resolve(recipe.input.path or ""), recipe.input, used_columns(recipe))
+        recipe = with_orders(recipe, table)
+    with stage(timings, "encode", progress):
+        encoded = encode(table, recipe)
+    numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
+    if released is None:
+        return numbers
+    # Labels are read before the bound: nobody should wait for that to hear that they cannot be read.
+    release = read_classes(encoded, _release_of(encoded, released, recipe), recipe)
+    least = None
+    if bound:
+        with stage(timings, "bounding", progress) as tick:
+            suppressed = encoded.n_rows - release.frame.height
+            least = recipe_bound(encoded, recipe, suppressed=suppressed, progress=tick)
+    with stage(timings, "measure", progress):
+        return numbers | _released_numbers(encoded, release, recipe, least)
+
+
+def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
+    sizes = np.bincount(encoded.tuple_of_row)
+    return {
+        "rows": encoded.n_rows,
+        "k": int(sizes.min()),
+        "classes": len(sizes),
+        "risk": risk(sizes, k).to_dict(),
+    }
+
+
+def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
+    """Read a release; refuse one that cannot be of this table."""
+    names = [name for quasi in recipe.quasi for name in (quasi, f"{quasi}_low", f"{quasi}_high")]
+    frame = read_any_release(path, names, spreadsheet_safe=recipe.output.spreadsheet_safe)
+    absent = [name for name in published_names(frame, recipe) if name not in frame.columns]
+    if absent or frame.height > encoded.n_rows:
+        missing = f"{len(absent)} columns missing"
+        message = f"The release {path} is not one of this table: {frame.height} rows, {missing}."
+        raise DataError("data.unreadable", message, "give the release that was made with this recipe")
+    return frame
+
+
+def _released_numbers(
+    encoded: Encoded, release: ReadRelease, recipe: Recipe, least: Bound | None
+) -> dict[str, Any]:
+    sizes = release.sizes
+    measures = {} if release.labels is None else _more_measures(encoded, release.labels, release.class_of_row)
+    return {
+        "k": int(sizes.min()),
+        "classes": len(sizes),
+        "suppressed": encoded.n_rows - release.frame.height,
+        "loss": loss_of(encoded, release, recipe).to_dict(),
+        "measures": measures,
+        **told_bound(least),
+        "risk": risk(sizes, recipe.privacy.k).to_dict(),
+        "read_as": release.read_as,
+    }
+
+
+def _more_measures(encoded: Encoded, published: Labels, labels: IntArray) -> dict[str, float | None]:
+    """Measure what the contract's losses leave out; NCP by its three readings, as GCP is."""
+    n, weights = encoded.n_rows, encoded.weights
+    sizes = np.bincount(labels)
+    suppressed = n - len(labels)
+
+    def gcp(reading: Reading) -> float:
+        lost = float(sizes @ (published.costs(reading) @ weights))
+        return (lost + suppressed * float(weights.sum())) / (n * float(weights.sum()))
+
+    uniform, height = (published.costs(Whd(scheme)) for scheme in ("uniform", "height"))
+    return {
+        "gcp_leaves": gcp("leaves"),
+        "gcp_order": gcp("order"),
+        "distortion": distortion(encoded, labels, uniform),
+        "distortion_ratio_height": distortion_ratio(encoded, labels, height),
+        "modification_rate": modification_rate(encoded, labels, uniform),
+    }

@@ -1,0 +1,112 @@
+"""Tables of hundreds of quasi columns: work is bounded, and everything still holds."""
+
+import json
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.bound import scans
+from shoal.cli.main import app
+from shoal.cluster.local_search.schedule import Schedule
+from shoal.recipe import Recipe
+from shoal.recipe.options import LocalSearchOptions
+
+
+def wide(n_rows, n_columns):
+    """Numbers and short texts at random."""
+    random = np.random.Generator(np.random.PCG64(n_columns))
+    data = {}
+    for at in range(n_columns):
+        values = random.integers(0, 100, n_rows).tolist()
+        data[f"c{at}"] = [f"{value // 10}x" if at % 3 == 0 else str(value) for value in values]
+    return pl.DataFrame(data)
+
+
+def rounds_of(effort, n_rows, n_columns):
+    schedule = Schedule(LocalSearchOptions(effort=effort), n_rows, n_columns)
+    rounds = 0
+    while schedule.share < 1.0:
+        schedule.next_round()
+        rounds += 1
+    return rounds
+
+
+@pytest.mark.parametrize(
+    ("effort", "n_rows", "n_columns", "rounds"),
+    [
+        ("normal", 300, 1, 32),
+        ("normal", 30_000, 30, 32),
+        ("normal", 300, 60, 16),
+        ("normal", 300, 300, 3),
+        ("high", 300, 300, 12),
+        ("quick", 300, 300, 2),
+        ("normal", 300, 10_000, 2),
+        ("normal", 1_000_000, 8, 11),
+        ("normal", 1_000_000, 60, 6),
+    ],
+)
+def test_wide_tables_have_fewer_rounds(effort, n_rows, n_columns, rounds):
+    assert rounds_of(effort, n_rows, n_columns) == rounds
+
+
+def test_columns_of_many_values_are_not_compared_with_all_others():
+    # 100 values in each: no two of these columns can have few combinations.
+    random = np.random.Generator(np.random.PCG64(0))
+    columns = [scans._numbered(random.permutation(500) % 100, 100) for _ in range(40)]
+    with mock.patch.object(scans, "_numbered", side_effect=scans._numbered) as numbered:
+        groups = scans._groups(columns, 64)
+    assert [members for members, _ in groups] == [[column] for column in range(40)]
+    assert numbered.call_count == 0
+
+
+def test_columns_of_few_values_are_still_put_together():
+    random = np.random.Generator(np.random.PCG64(0))
+    columns = [random.integers(0, 2, 500), random.integers(0, 100, 500), random.integers(0, 3, 500)]
+    groups = scans._groups([scans._numbered(column, 100) for column in columns], 64)
+    assert [members for members, _ in groups] == [[0, 2], [1]]
+
+
+def test_three_hundred_columns_from_the_command_line(tmp_path):
+    wide(40, 300).write_csv(tmp_path / "wide.csv")
+    quasi = ",".join(f"c{at}" for at in range(300))
+    out = tmp_path / "out.csv"
+    command = [
+        "anonymize",
+        str(tmp_path / "wide.csv"),
+        "--quasi",
+        quasi,
+        "--k",
+        "5",
+        "-o",
+        str(out),
+        "--json",
+    ]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
+    assert result["k"] >= 5
+    assert result["loss"]["il"] >= result["bound"] > 0
+    assert result["remarks"][0].startswith("local search, 3 rounds")
+    report = out.with_name("out.csv.report.html").read_text()
+    assert "Drawn are the 24 of 300 columns that lost most." in report
+    assert report.count('aria-label="Distribution of') == 24
+
+
+def test_missing_cells_of_three_hundred_columns_are_taken_as_a_wildcard(tmp_path):
+    # Two classes: the first lacks half of the columns, and is like the second in the others, or not.
+    first = [str(at) if at % 2 else "" for at in range(300)]
+    second = [str(at) for at in range(300)]
+    other = [*second[:-1], "another"]
+    names = [f"c{at}" for at in range(300)]
+    recipe = Recipe.from_dict({"columns": {name: {"role": "quasi"} for name in names}, "privacy": {"k": 2}})
+    found = []
+    for rows in ([first] * 2 + [second] * 3, [first] * 2 + [other] * 3):
+        path = tmp_path / "release.csv"
+        path.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
+        verdict = shoal.verify(path, recipe)
+        found.append((verdict.k, verdict.k_wildcard))
+    assert found == [(2, 5), (2, 2)]
