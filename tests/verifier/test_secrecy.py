@@ -162,7 +162,7 @@ def test_what_does_not_fit_into_memory_goes_where_nobody_else_reads() -> None:
 def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
     folder = Path(sys.modules["shoal.verifier"].__file__ or "").parent
     imported = set()
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
                 imported.add(node.module or "")
