@@ -98,7 +98,14 @@ def intervals(
     return grid.tree(numbers, _scaled(exact, scale), column)
 
 
-def default_intervals(values: Sequence[Number], column: str, *, text: NumberText = number_text) -> Tree:
+def default_intervals(
+    values: Sequence[Number],
+    column: str,
+    *,
+    text: NumberText = number_text,
+    ends: tuple[Number, Number] | None = None,
+    whole: bool = True,
+) -> Tree:
     """Group numbers into intervals of 1/16, 1/8, 1/4 and 1/2 of their range, counted from the smallest.
 
     Parameters
@@ -109,6 +116,10 @@ def default_intervals(values: Sequence[Number], column: str, *, text: NumberText
         Name of the column, for messages.
     text : callable, optional
         Writes a number. An integer end may lie beyond the largest value.
+    ends : pair of int or float, optional
+        The smallest and largest value of the whole column, where `values` are only some of it.
+    whole : bool, default True
+        False where some value of the whole column is not an integer, although all of `values` may be.
 
     Notes
     -----
@@ -125,12 +136,13 @@ def default_intervals(values: Sequence[Number], column: str, *, text: NumberText
     if not numbers:
         return flat((), column)
     exact = [_exact(value) for value in numbers]
-    scale = math.lcm(*(number.denominator for number in exact))
-    if scale > 1:
-        return _shared_out(numbers, exact, scale * DEFAULT_PARTS[0], text, column)
-    points = _scaled(exact, scale)
-    grid = _Grid(points[0], _whole_widths(points[-1] - points[0] + 1), 1, text)
-    return grid.tree(numbers, points, column)
+    low, high = (_exact(end) for end in ends or (numbers[0], numbers[-1]))
+    scale = math.lcm(*(number.denominator for number in (*exact, low, high)))
+    if scale > 1 or not whole:
+        return _shared_out(numbers, exact, (low, high), scale * DEFAULT_PARTS[0], text, column)
+    first, last = _scaled((low, high), scale)
+    grid = _Grid(first, _whole_widths(last - first + 1), 1, text)
+    return grid.tree(numbers, _scaled(exact, scale), column)
 
 
 def prefix(values: Iterable[str], step: int, column: str) -> Tree:
@@ -236,11 +248,16 @@ class _Grid:
 
 
 def _shared_out(
-    numbers: Sequence[Number], exact: Sequence[Fraction], scale: int, text: NumberText, column: str
+    numbers: Sequence[Number],
+    exact: Sequence[Fraction],
+    ends: tuple[Fraction, Fraction],
+    scale: int,
+    text: NumberText,
+    column: str,
 ) -> Tree:
     """Build the default tree of numbers that are not all integers; `scale` makes 1/16 of the range whole."""
     points = _scaled(exact, scale)
-    low, high = points[0], points[-1]
+    low, high = _scaled(ends, scale)
     widths = tuple((high - low) // parts for parts in DEFAULT_PARTS) if high > low else ()
     # The largest value ends the last interval; it would otherwise open one more, for itself alone.
     inside = [min(point, high - 1) for point in points]

@@ -70,10 +70,12 @@ class GoalSet:
         return cls(encoded, recipe.privacy.goal, recipe.privacy.k)
 
     def set_released(self, released: BoolArray) -> None:
-        """Make these rows the release that classes are compared with."""
+        """Make these rows the release that classes are compared with; of a cell, always the whole table."""
         begin = self.kernel.begin
         for g, column in enumerate(self.sensitive):
-            counts = people_by_value(column, self.person, released)
+            counts = column.whole
+            if counts is None:
+                counts = people_by_value(column, self.person, released)
             self.kernel.whole[begin[g] : begin[g + 1]] = counts
 
     def could_hold(self, released: BoolArray) -> bool:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.table import forms
-from shoal.table.columns import IntArray, QuasiColumn, RangeColumn
+from shoal.table.columns import IntArray, QuasiColumn, RangeColumn, most_decimals
 
 
 def microaggregate(
@@ -38,8 +38,15 @@ def _typical_numbers(
     found = frame.group_by("class").agg(point)
     typical = np.full(n_classes, np.nan)
     typical[found["class"].to_numpy()] = found["point"].to_numpy()
-    low, high = (float(column.numbers[at]) if len(column.numbers) else 0.0 for at in (0, -1))
-    return _rounded(low * (1 - typical) + high * typical, rounding_step(column.numbers))
+    low, high = map(float, column.ends or (0, 0))
+    return _rounded(low * (1 - typical) + high * typical, _column_step(column))
+
+
+def _column_step(column: RangeColumn) -> Fraction:
+    """Return how coarsely the typical values of a column are rounded: by its values in the whole table."""
+    if column.line is None:
+        return rounding_step(column.numbers)
+    return _step(column.line.low, column.line.high, column.line.decimals)
 
 
 def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Fraction:
@@ -51,17 +58,14 @@ def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F
     """
     if len(numbers) < 2:
         return Fraction(1)
-    decimals = 0
-    if numbers.dtype.kind == "f":
-        texts = [repr(number) for number in numbers.tolist()]
-        decimals = max(_decimals(text) for text in texts)
-    thousandth = float(numbers[-1]) / 1000 - float(numbers[0]) / 1000
+    return _step(numbers[0], numbers[-1], most_decimals(numbers))
+
+
+def _step(low: float, high: float, decimals: int) -> Fraction:
+    if low == high:
+        return Fraction(1)
+    thousandth = float(high) / 1000 - float(low) / 1000
     return max(Fraction(1, 10) ** min(decimals, 300), Fraction(10) ** floor(log10(thousandth)))
-
-
-def _decimals(text: str) -> int:
-    mantissa, _, exponent = text.partition("e")
-    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
 
 
 def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:

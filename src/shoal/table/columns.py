@@ -15,6 +15,26 @@ IntArray = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
+class Line:
+    """What a cell of a table must know about the values of a whole column.
+
+    Parameters
+    ----------
+    low, high : int or float
+        The lowest and highest number of the whole table.
+    decimals : int
+        The most decimals that any of its numbers has.
+    whole : bool
+        Whether all of its numbers are whole.
+    """
+
+    low: int | float
+    high: int | float
+    decimals: int = 0
+    whole: bool = True
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
 class RangeColumn:
     """A numeric, ordinal or date column: values on a line, a class is an interval.
 
@@ -30,6 +50,8 @@ class RangeColumn:
         Each distinct value as a number: itself, a day's number, a position in `order`.
     order : tuple of str
         All values of an ordinal column, from low to high; empty for other kinds.
+    line : Line or None
+        Of the whole table, where these rows are only a cell of it.
     """
 
     name: str
@@ -40,13 +62,19 @@ class RangeColumn:
     texts: tuple[str, ...]
     numbers: npt.NDArray[Any]
     order: tuple[str, ...] = ()
+    line: Line | None = None
+
+    @property
+    def ends(self) -> tuple[int | float, int | float] | None:
+        """The lowest and highest number of the whole table; None if it has no values."""
+        if self.line is not None:
+            return self.line.low, self.line.high
+        return (self.numbers[0].item(), self.numbers[-1].item()) if len(self.numbers) else None
 
     def place(self, number: float) -> float:
         """Return where a number lies between the table's lowest (0) and highest (1) value, or beyond them."""
-        if len(self.numbers) < 2:
-            return 0.0
-        low, high = float(self.numbers[0]), float(self.numbers[-1])
-        return (float(number) / 2 - low / 2) / (high / 2 - low / 2)
+        low, high = map(float, self.ends or (0, 0))
+        return 0.0 if low == high else (float(number) / 2 - low / 2) / (high / 2 - low / 2)
 
     @property
     def missing(self) -> int:
@@ -113,12 +141,15 @@ class SensitiveColumn:
         One above the highest code that there can be.
     tree : Tree or None
         Where the goal measures distances in one.
+    whole : ndarray of shape (n_values,), int64, or None
+        How many people of the whole table have each value, where these rows are only a cell of it.
     """
 
     names: tuple[str, ...]
     codes: IntArray
     n_values: int
     tree: Tree | None = None
+    whole: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,6 +170,8 @@ class Encoded:
         What each privacy goal of the recipe counts, in their order.
     person : ndarray of shape (n_rows,), int32, or None
         Whose row it is, where a subject column tells; None when each row is a person of its own.
+    table_rows : int or None
+        The number of rows of the whole table, where these are only a cell of it.
     """
 
     columns: tuple[QuasiColumn, ...]
@@ -147,6 +180,7 @@ class Encoded:
     label_missing: int = -1
     sensitive: tuple[SensitiveColumn, ...] = ()
     person: IntArray | None = None
+    table_rows: int | None = None
 
     def __repr__(self) -> str:
         return f"Encoded({self.n_rows} rows, {len(self.columns)} quasi columns)"
@@ -175,7 +209,8 @@ class Encoded:
         label = None if self.label is None else self.label[rows]
         sensitive = tuple(replace(column, codes=column.codes[rows]) for column in self.sensitive)
         person = None if self.person is None else self.person[rows]
-        return Encoded(columns, self.order[rows], label, self.label_missing, sensitive, person)
+        order = self.order[rows]
+        return Encoded(columns, order, label, self.label_missing, sensitive, person, self.table_rows)
 
     def missing_rows(self) -> npt.NDArray[np.bool_]:
         """Mark the rows that miss a value in some quasi column."""
@@ -210,3 +245,15 @@ def numbered(classes: npt.NDArray[np.integer[Any]]) -> IntArray:
     labels = np.full(len(classes), -1, np.int32)
     labels[inside] = number[inverse]
     return labels
+
+
+def most_decimals(numbers: npt.NDArray[Any]) -> int:
+    """Return the most decimals that any of the numbers is written with; whole numbers have none."""
+    if numbers.dtype.kind != "f":
+        return 0
+    return max((_decimals(repr(number)) for number in numbers.tolist()), default=0)
+
+
+def _decimals(text: str) -> int:
+    mantissa, _, exponent = text.partition("e")
+    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.hierarchy import build
 from shoal.recipe import GRID_HINT, Column, Recipe, omitted_faults
-from shoal.table.columns import Encoded, QuasiColumn, RangeColumn
+from shoal.table.columns import Encoded, Line, QuasiColumn, RangeColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle
 from shoal.table.sensitive import canonical_list, person_codes, sensitive_columns
@@ -90,12 +90,23 @@ def _encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn
 
 
 def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> RangeColumn:
-    """Number the distinct values by size."""
-    order = canonical_list(column.order or [])
+    """Encode canonical values that lie on a line."""
+    return range_column(name, line_numbers(values, kind, column), kind, column)
+
+
+def line_numbers(values: pl.Series, kind: str, column: Column) -> pl.Series:
+    """Return canonical values as numbers: themselves, days, or positions in the order of the recipe."""
     if kind == "ordinal":
-        values = values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
-    if kind == "date":
-        values = values.cast(pl.Int32).cast(pl.Int64)
+        order = canonical_list(column.order or [])
+        return values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    return values.cast(pl.Int32).cast(pl.Int64) if kind == "date" else values
+
+
+def range_column(
+    name: str, values: pl.Series, kind: str, column: Column, line: Line | None = None
+) -> RangeColumn:
+    """Number the distinct numbers by size; with `line`, on the line of a table that these are a part of."""
+    order = canonical_list(column.order or [])
     distinct = values.drop_nulls().unique().sort()
     # Polars ranks nulls as null; a missing value gets the code after the last.
     codes = (values.rank("dense") - 1).cast(pl.Int32).fill_null(len(distinct))
@@ -106,28 +117,31 @@ def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> Ra
         texts = [str(day) for day in distinct.cast(pl.Int32).cast(pl.Date).to_list()]
     else:
         texts = [build.number_text(number) for number in distinct.to_list()]
+    ends = (numbers[0], numbers[-1]) if line is None and len(numbers) else None
+    low, high = ends or ((0, 0) if line is None else (line.low, line.high))
     return RangeColumn(
         name=name,
         kind=kind,
         weight=column.weight,
         codes=codes.to_numpy(),
-        points=_between_zero_and_one(numbers),
+        points=points_between(numbers, low, high),
         texts=tuple(texts),
         numbers=numbers,
         order=tuple(order),
+        line=line,
     )
 
 
-def _between_zero_and_one(numbers: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Scale ascending distinct numbers so that the first is 0 and the last 1."""
+def points_between(numbers: npt.NDArray[Any], low: Any, high: Any) -> npt.NDArray[np.float64]:
+    """Scale numbers so that `low` is 0 and `high` 1."""
     points = np.zeros(len(numbers))
-    if len(numbers) < 2:
+    if low == high:
         return points
-    if numbers.dtype.kind == "i" and int(numbers[-1]) - int(numbers[0]) < 2**53:
-        points[:] = (numbers - numbers[0]) / (numbers[-1] - numbers[0])  # exact before the division
+    if numbers.dtype.kind == "i" and int(high) - int(low) < 2**53:
+        points[:] = (numbers - int(low)) / (int(high) - int(low))  # exact before the division
     else:
-        halves = numbers.astype(np.float64) / 2  # the difference of two large floats may overflow
-        points[:] = (halves - halves[0]) / (halves[-1] - halves[0])
+        halves, first = numbers.astype(np.float64) / 2, float(low) / 2  # a difference may overflow
+        points[:] = (halves - first) / (float(high) / 2 - first)
     return points
 
 

@@ -20,7 +20,8 @@ def with_tree(column: QuasiColumn) -> TreeColumn:
     """Give one column its default interval tree, unless it has a tree."""
     if isinstance(column, TreeColumn):
         return column
-    tree = build.default_intervals(column.numbers.tolist(), column.name)
+    whole = column.line is None or column.line.whole
+    tree = build.default_intervals(column.numbers.tolist(), column.name, ends=column.ends, whole=whole)
     is_missing = column.codes == column.missing
     has_missing = bool(is_missing.any())
     if has_missing:
