@@ -22,6 +22,10 @@ _FLAGS = {
     "method.name": "--method",
     "method.seed": "--seed",
     "method.options.effort": "--effort",
+    "engine.name": "--engine",
+    "engine.cell_rows": "--cell-rows",
+    "engine.master": "--master",
+    "engine.conf": "--conf",
     "output.path": "--output",
     "output.views": "--views",
     "output.views_by": "--views-by",
@@ -110,5 +114,5 @@ def _toml(section: str, key: str, value: str) -> str:
     if key in ("order", "names", "accept") or (section, key) == ("input", "missing"):
         listed = ", ".join(f'"{part}"' for part in value.split(","))
         return f"[{listed}]"
-    is_text = key not in ("k", "seed", "weight", "max_suppressed") and not value.startswith("{")
+    is_text = key not in ("k", "seed", "weight", "max_suppressed", "cell_rows") and not value.startswith("{")
     return f'"{value}"' if is_text else value

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError
-from shoal.recipe.options import Options
+from shoal.recipe.options import IncognitoOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded, TreeColumn, numbered
 from shoal.table.fixed import fixed_columns
@@ -25,7 +25,7 @@ LongArray = npt.NDArray[np.int64]
 Lattice = npt.NDArray[np.bool_]  # one axis for each column, one entry for each level
 
 
-class Incognito(Clusterer[Options]):
+class Incognito(Clusterer[IncognitoOptions]):
     """Publish every column at one level of its tree, at the levels that lose least.
 
     All combinations of levels that leave every group of equal rows with k are found; the one with
@@ -71,7 +71,7 @@ class Incognito(Clusterer[Options]):
        SIGMOD 2005. doi:10.1145/1066157.1066164
     """
 
-    options_type = Options
+    options_type = IncognitoOptions
 
     def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows; `levels` says what to publish."""

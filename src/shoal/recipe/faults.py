@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from shoal.errors import Fault
 from shoal.recipe.goals import TYPES
 from shoal.recipe.options import METHODS, Options, shape_of
-from shoal.recipe.sections import Column, Input, Method, Output, Privacy, Sections
+from shoal.recipe.sections import Column, Engine, Input, Method, Output, Privacy, Sections
 from shoal.recipe.shape import Shape
 from shoal.wording import in_recipe, name_of, no_header, setting
 
@@ -126,7 +126,7 @@ def _is_union_tag(part: object) -> bool:
 def _keys_at(above: Sequence[str]) -> list[str]:
     """List the keys that a section of the recipe may have."""
     models: dict[str, type[BaseModel]] = {
-        "input": Input, "privacy": Privacy, "method": Method, "output": Output,
+        "input": Input, "privacy": Privacy, "method": Method, "engine": Engine, "output": Output,
     }  # fmt: skip
     if not above:
         return list(Sections.model_fields)
@@ -152,6 +152,7 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     faults += _method_faults(recipe.method)
     faults += _two_tables_faults(recipe) if recipe.shape is Shape.TWO_TABLES else []
     faults += _input_faults(recipe.input)
+    faults += _engine_faults(recipe)
     faults += _unavailable(recipe)
     return faults
 
@@ -357,6 +358,32 @@ def _subject_faults(recipe: Recipe) -> list[Fault]:
         faults.append(
             Fault("recipe.invalid", message, "choose another method, or give the column the role drop")
         )
+    return faults
+
+
+def _engine_faults(recipe: Recipe) -> list[Fault]:
+    """Check what can be done cell by cell, and what belongs to another engine."""
+    engine, k, faults = recipe.engine, recipe.privacy.k, []
+    if engine.name == "local" and (engine.master or engine.conf):
+        message = f"{name_of('engine', 'master')} and {name_of('engine', 'conf')} are settings of Spark."
+        hint = f"set {setting('engine', 'name', 'spark')}, or leave them out"
+        faults.append(Fault("recipe.invalid", message, hint))
+    if engine.cell_rows is not None and engine.cell_rows < 4 * k:
+        message = f"Cells of {engine.cell_rows} rows are too small for k = {k}."
+        hint = f"set {setting('engine', 'cell_rows', str(100 * k))} or more"
+        faults.append(Fault("recipe.invalid", message, hint))
+    if engine.name != "spark" and engine.cell_rows is None:
+        return faults
+    options = METHODS.get(recipe.method.name)
+    if options is not None and options.not_in_cells:
+        message = f"Method `{recipe.method.name}` cannot work cell by cell: {options.not_in_cells}."
+        faults.append(Fault("recipe.invalid", message, "choose another method, or work without cells"))
+    if recipe.output.views != "whole":
+        message = "Several views cannot be made cell by cell."
+        faults.append(Fault("recipe.invalid", message, "publish one table, or work without cells"))
+    if recipe.method.options.get("seconds") is not None:
+        message = "A search for a number of seconds gives other cells other results each time."
+        faults.append(Fault("recipe.invalid", message, "name an effort instead of seconds"))
     return faults
 
 

@@ -16,10 +16,11 @@ from shoal.recipe.shape import Shape
 class Options(BaseModel):
     """The base of all option schemas: unknown keys are faults, values do not change.
 
-    A schema also declares what its method publishes.
+    A schema also declares what its method publishes, and why it cannot work cell by cell, if it cannot.
     """
 
     shape: ClassVar[Shape] = Shape.CLASSES
+    not_in_cells: ClassVar[str] = ""
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -134,10 +135,17 @@ class CMeansOptions(Options):
     rounds: int = Field(default=50, ge=1, le=1000)
 
 
+class IncognitoOptions(Options):
+    """Options of Incognito: none."""
+
+    not_in_cells = "it publishes each column at one level for the whole table"
+
+
 class NHOptions(Options):
     """Options of NH: how Mondrian, which makes its groups, cuts."""
 
     shape = Shape.BOXES
+    not_in_cells = "its boxes are verified against the whole original"
     mode: Literal["strict", "relaxed"] = "strict"
 
 
@@ -145,6 +153,7 @@ class AnatomyOptions(Options):
     """Options of Anatomy: how many sensitive values a group has at least."""
 
     shape = Shape.TWO_TABLES
+    not_in_cells = "it publishes two tables"
     l: int = Field(default=2, ge=2)  # noqa: E741 - the name that everybody uses
 
 
@@ -163,7 +172,7 @@ METHODS: dict[str, type[Options]] = {
     "mondrian": MondrianOptions,
     "threshold": ThresholdOptions,
     "c-means": CMeansOptions,
-    "incognito": Options,
+    "incognito": IncognitoOptions,
     "nh": NHOptions,
     "anatomy": AnatomyOptions,
 }

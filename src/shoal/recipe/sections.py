@@ -93,6 +93,15 @@ class Output(Section):
     spreadsheet_safe: bool = True
 
 
+class Engine(Section):
+    """Where the work is done, and in parts of what size."""
+
+    name: Literal["local", "spark"] = "local"
+    cell_rows: int | None = Field(default=None, ge=10)
+    master: str | None = None
+    conf: dict[str, str] = {}
+
+
 class Sections(Section):
     """The recipe as pydantic sees it: the same sections as the TOML file."""
 
@@ -100,4 +109,5 @@ class Sections(Section):
     columns: dict[str, Column] = {}
     privacy: Privacy
     method: Method = Method()
+    engine: Engine = Engine()
     output: Output = Output()

@@ -257,3 +257,8 @@ def most_decimals(numbers: npt.NDArray[Any]) -> int:
 def _decimals(text: str) -> int:
     mantissa, _, exponent = text.partition("e")
     return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
+
+
+def are_whole(numbers: npt.NDArray[Any]) -> bool:
+    """Return whether all numbers are whole, whatever type they have."""
+    return numbers.dtype.kind == "i" or bool((numbers == np.rint(numbers)).all())

@@ -86,8 +86,9 @@ class _Run:
         fixed = fixed_columns(encoded, np.arange(encoded.n_rows), method.reading())
         self.cell: Any = whole_cell(fixed, method.k, goals, tally)
         self.unit, self.progress = fixed.unit, progress
-        self.workers, self.schedule = Workers(goals), Schedule(
-            method.options, encoded.table_rows or encoded.n_rows, self.cell.codes.shape[1]
+        self.workers, self.schedule = (
+            Workers(goals),
+            Schedule(method.options, encoded.table_rows or encoded.n_rows, self.cell.codes.shape[1]),
         )
         self.random = method.random()
 

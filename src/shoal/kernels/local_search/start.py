@@ -30,12 +30,23 @@ def cut_once(cell: Cell, rows: LongArray, begin: int, end: int, tally: Tally | N
 
     Writes `rows`.
     """
-    ids = rows[begin:end].copy()
+    middle, _ = best_cut(cell, rows, begin, end, tally)
+    return middle
+
+
+def best_cut(
+    cell: Cell, rows: LongArray, begin: int, end: int, tally: Tally | None
+) -> tuple[int, tuple[int, int, int]]:
+    """Cut a group as `cut_once` does; also return the column and the codes, from and to, of the first part.
+
+    Writes `rows`.
+    """
+    ids, cuts = rows[begin:end].copy(), no_cuts()
     local, places = local_cell(cell, ids, tally), np.arange(end - begin)
-    middle, _ = _run(local, CUT_ONCE, places, ONE)
+    middle, _ = _run(local, CUT_ONCE, places, ONE, cuts=cuts)
     if middle < end - begin:
         rows[begin:end] = ids[places]
-    return begin + int(middle)
+    return begin + int(middle), (int(cuts.col[0]), int(cuts.low[0]), int(cuts.high[0]))
 
 
 def start_cell(
@@ -59,15 +70,15 @@ def start_cell(
     return _write_classes(rows, begin, ids, labels, n_classes), loss, False
 
 
-def _run(cell, way, places, tried, ends=_NOTHING, labels=_NOTHING):
+def _run(cell, way, places, tried, ends=_NOTHING, labels=_NOTHING, cuts=None):
     """Call the kernel with room for as many rows as there are."""
     m, d = len(places), cell.codes.shape[1]
     most = m // cell.k + 2
     low, high, size = np.zeros((most, d), np.int32), np.zeros((most, d), np.int32), np.zeros(most, np.int64)
     helpful = np.zeros(n_values(cell), np.bool_)
     return cut_or_grow(
-        cell, way, places, tried, ends, no_cuts(), no_cuts(), cut_work(cell, m), labels, low, high, size,
-        helpful,
+        cell, way, places, tried, ends, cuts or no_cuts(), no_cuts(), cut_work(cell, m), labels, low, high,
+        size, helpful,
     )  # fmt: skip
 
 
