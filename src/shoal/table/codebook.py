@@ -1,0 +1,260 @@
+"""Codebooks: what one must know of a whole table to encode any of its rows.
+
+A table in memory is encoded at once (`table.encode`). Where no machine has all rows, kinds, ranges, trees and
+numbers of values are found first, for the whole table; with these, each part is encoded as the whole would be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.recipe import Column, Recipe
+from shoal.recipe.goals import Goal, TCloseness
+from shoal.table.columns import Encoded, IntArray, Line, QuasiColumn, RangeColumn, SensitiveColumn, TreeColumn
+from shoal.table.encode import canonical_order, line_numbers, points_between, range_column
+from shoal.table.fixed import fixed_columns
+from shoal.table.frames import series
+from shoal.table.kinds import settle
+from shoal.table.sensitive import comparable, ordered_positions, without_empty
+from shoal.table.tree_columns import build_tree
+
+_SEPARATOR = "\x1f"  # between the texts of a combination; those are escaped
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show values
+class RangeBook:
+    """A numeric, ordinal or date column of a whole table.
+
+    Parameters
+    ----------
+    column : Column
+        Of the recipe, with its kind.
+    line : Line
+    is_float : bool
+        Whether its numbers are floats.
+    """
+
+    name: str
+    column: Column
+    line: Line
+    is_float: bool
+
+    @property
+    def kind(self) -> str:
+        """The kind of the column."""
+        return str(self.column.kind)
+
+    def numbers(self, values: pl.Series) -> pl.Series:
+        """Return cleaned cells as numbers."""
+        _, canonical = settle(values, self.column)
+        numbers = line_numbers(canonical, self.kind, self.column)
+        return numbers.cast(pl.Float64 if self.is_float else pl.Int64)
+
+    def view(self, numbers: pl.Series) -> RangeColumn:
+        """Return some rows as an encoded column."""
+        return range_column(self.name, numbers, self.kind, self.column, self.line)
+
+    def positions(self, numbers: pl.Series, span: int) -> IntArray:
+        """Return the fixed-point positions of some rows, as `fixed_columns` does."""
+        found = numbers.fill_null(0).to_numpy()
+        points = points_between(found, self.line.low, self.line.high)
+        return np.where(numbers.is_null().to_numpy(), 2 * span, np.rint(points * span)).astype(np.int32)
+
+
+@dataclass(frozen=True, repr=False)
+class TreeBook:
+    """A column with a tree, of a whole table.
+
+    Parameters
+    ----------
+    column : Column
+        Of the recipe, with its kind.
+    distinct : polars.Series
+        All values, in canonical form.
+    empty : TreeColumn
+        The encoded column, without rows.
+    leaves : ndarray of int32
+        The leaf of each value.
+    """
+
+    name: str
+    column: Column
+    distinct: pl.Series
+    empty: TreeColumn
+    leaves: IntArray
+
+    def codes(self, values: pl.Series) -> pl.Series:
+        """Return the leaves of cleaned cells."""
+        _, canonical = settle(values, self.column)
+        known, leaves = self.distinct, pl.Series(self.leaves)
+        if not len(known):
+            return pl.repeat(self.empty.missing, len(values), dtype=pl.Int32, eager=True)
+        canonical = canonical.cast(known.dtype)
+        return canonical.replace_strict(known, leaves, default=self.empty.missing, return_dtype=pl.Int32)
+
+    def view(self, codes: pl.Series) -> TreeColumn:
+        """Return some rows as an encoded column."""
+        return replace(self.empty, codes=codes.to_numpy().astype(np.int32))
+
+
+Book = RangeBook | TreeBook
+
+
+def tree_book(name: str, distinct: pl.Series, has_missing: bool, recipe: Recipe) -> TreeBook:
+    """Build the tree of a column from its distinct values."""
+    column = recipe.columns[name]
+    tree, leaves = build_tree(name, distinct, str(column.kind), recipe)
+    if has_missing:
+        tree = tree.with_missing()
+    nobody = np.zeros(0, np.int32)
+    empty = TreeColumn(
+        name, str(column.kind), column.weight, nobody, tree, has_missing, column.hierarchy is None
+    )
+    return TreeBook(name, column, distinct, empty, np.asarray(leaves, np.int32))
+
+
+@dataclass(frozen=True, repr=False)
+class SensitiveBook:
+    """What a goal counts, of a whole table.
+
+    Parameters
+    ----------
+    goal : Goal
+    keys : polars.Series
+        The texts of all values, or combinations of values, that occur.
+    empty : SensitiveColumn
+        The encoded column, without rows.
+    codes : ndarray of int32
+        The number of each key.
+    """
+
+    goal: Goal
+    keys: pl.Series
+    empty: SensitiveColumn
+    numbers: IntArray
+
+    def codes(self, frame: pl.DataFrame, recipe: Recipe) -> pl.Series:
+        """Return the number of each row's value, -1 for a missing one."""
+        keys = sensitive_keys(frame, self.goal, recipe)
+        if not len(self.keys):
+            return pl.repeat(-1, len(keys), dtype=pl.Int32, eager=True)
+        return keys.replace_strict(self.keys, pl.Series(self.numbers), default=-1, return_dtype=pl.Int32)
+
+    def view(self, codes: pl.Series) -> SensitiveColumn:
+        """Return some rows as an encoded column."""
+        return replace(self.empty, codes=codes.to_numpy().astype(np.int32))
+
+
+def sensitive_keys(frame: pl.DataFrame, goal: Goal, recipe: Recipe) -> pl.Series:
+    """Return one text for each value, or combination of values, that a goal counts; null if one is missing."""
+    distance = goal.distance if isinstance(goal, TCloseness) else "equal"
+    columns = [series(frame, name) for name in goal.columns]
+    if distance != "equal":
+        _, canonical = settle(without_empty(columns[0]), recipe.columns[goal.columns[0]])
+        return canonical.cast(pl.String)
+    texts = [comparable(values).alias(str(at)) for at, values in enumerate(columns)]
+    if len(texts) == 1:
+        return texts[0]
+    escaped = [text.str.replace_all("\\", "\\\\", literal=True) for text in texts]
+    escaped = [text.str.replace_all(_SEPARATOR, "\\u", literal=True) for text in escaped]
+    return pl.DataFrame(escaped).select(
+        pl.concat_str(pl.all(), separator=_SEPARATOR, ignore_nulls=False)
+    ).to_series()
+
+
+def sensitive_book(goal: Goal, keys: list[str], recipe: Recipe) -> SensitiveBook:
+    """Number the values that a goal counts, as `sensitive_columns` does."""
+    distance = goal.distance if isinstance(goal, TCloseness) else "equal"
+    nobody = np.zeros(0, np.int32)
+    if distance == "equal":
+        ordered = sorted(keys, key=_unescaped)
+        numbers = np.arange(len(ordered), dtype=np.int32)
+        empty = SensitiveColumn(goal.columns, nobody, len(ordered))
+        return SensitiveBook(goal, pl.Series(ordered, dtype=pl.String), empty, numbers)
+    (name,) = goal.columns
+    texts = pl.Series(sorted(keys), dtype=pl.String)
+    kind, canonical = settle(texts.alias(name), recipe.columns[name])
+    if distance == "ordered":
+        positions = ordered_positions(canonical, kind, name, recipe)
+        numbers = (positions.rank("dense") - 1).cast(pl.Int32).to_numpy()
+        empty = SensitiveColumn((name,), nobody, int(numbers.max(initial=-1)) + 1)
+        return SensitiveBook(goal, texts, empty, numbers)
+    distinct = canonical.unique().sort()
+    tree, leaves = build_tree(name, distinct, kind, recipe)
+    numbers = canonical.replace_strict(distinct, pl.Series(leaves), return_dtype=pl.Int32).to_numpy()
+    return SensitiveBook(goal, texts, SensitiveColumn((name,), nobody, tree.n_leaves, tree), numbers)
+
+
+def _unescaped(key: str) -> list[str]:
+    """Return the texts of a combination, in whose order combinations are numbered."""
+    texts = key.split(_SEPARATOR)
+    return [text.replace("\\u", _SEPARATOR).replace("\\\\", "\\") for text in texts] if len(texts) > 1 else texts
+
+
+@dataclass(frozen=True, repr=False)
+class Codebook:
+    """Everything one must know of a whole table to encode its rows.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        With the kind of every quasi column.
+    quasi : tuple of RangeBook or TreeBook
+        In recipe order.
+    sensitive : tuple of SensitiveBook
+        One for each goal.
+    rows : int
+        Rows of the table.
+    """
+
+    recipe: Recipe
+    quasi: tuple[Book, ...]
+    sensitive: tuple[SensitiveBook, ...]
+    rows: int
+
+    def empty(self) -> Encoded:
+        """Return the encoded table without rows."""
+        columns = [
+            book.view(pl.Series([], dtype=pl.Float64 if book.is_float else pl.Int64))
+            if isinstance(book, RangeBook)
+            else book.empty
+            for book in self.quasi
+        ]
+        sensitive = tuple(book.empty for book in self.sensitive)
+        return Encoded(tuple(columns), np.zeros(0, np.int64), sensitive=sensitive, table_rows=self.rows)
+
+    def fixed(self) -> Any:
+        """Return spans and trees, without rows; range columns come first."""
+        return fixed_columns(self.empty(), np.zeros(0, np.int64))
+
+    def encode(
+        self,
+        quasi: list[pl.Series],
+        sensitive: list[pl.Series],
+        hashes: npt.NDArray[np.uint64],
+        *,
+        label: pl.Series | None,
+        person: pl.Series | None,
+        whole: list[npt.NDArray[np.int64]],
+    ) -> Encoded:
+        """Encode some rows, given as numbers, leaves and numbers of values, in canonical order."""
+        columns: list[QuasiColumn] = [book.view(v) for book, v in zip(self.quasi, quasi, strict=True)]
+        counted = tuple(
+            replace(book.view(codes), whole=counts)
+            for book, codes, counts in zip(self.sensitive, sensitive, whole, strict=True)
+        )
+        order = canonical_order(columns, hashes)
+        labels, missing = (None, -1) if label is None else _label_codes(label)
+        people = None if person is None else (person.rank("dense") - 1).cast(pl.Int32).to_numpy()
+        rows = np.arange(len(hashes))
+        return Encoded(tuple(columns), rows, labels, missing, counted, people, self.rows).take(order)
+
+
+def _label_codes(label: pl.Series) -> tuple[IntArray, int]:
+    present = label.drop_nulls().n_unique()
+    return (label.rank("dense") - 1).cast(pl.Int32).fill_null(present).to_numpy(), present
