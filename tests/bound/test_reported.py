@@ -67,7 +67,7 @@ def test_it_is_rounded_in_what_is_published(people, found):
     assert (manifest["bound"], manifest["bound_how"]) == (found.rounded, found.how)
     with open("out.csv.report.html", encoding="utf-8") as file:
         report = file.read()
-    assert "No release of boxes over k rows can have less" in report
+    assert "No release of boxes over k rows can lose less" in report
     for text in (json.dumps(manifest), report):
         assert str(found.rounded) in text
         assert f"{found.total:.4f}"[:-1] not in text
@@ -78,7 +78,7 @@ def test_an_estimate_is_called_one(people, monkeypatch):
     text = run("anonymize", "r.toml", "-o", "out.csv")
     assert "(an estimate: smallest box, 8,000 of 8 rows, 99 % confidence)" in text
     with open("out.csv.report.html", encoding="utf-8") as file:
-        assert "An estimate of what every release" in file.read()
+        assert "An estimate of the minimum loss of any release" in file.read()
 
 
 def test_measure_tells_it(people, found):
