@@ -112,7 +112,7 @@ def test_what_needs_the_values_says_so(tmp_path):
     )
     with pytest.raises(RecipeError) as caught:
         shoal.anonymize(PEOPLE, recipe)
-    assert [fault.message.split()[7] for fault in caught.value.faults] == ["`school`", "`city`", "`ill`"]
+    assert [fault.message.split()[8] for fault in caught.value.faults] == ["`school`", "`city`", "`ill`"]
 
 
 def test_a_later_release_is_checked_beside_one_whose_values_are_left_out(tmp_path):

@@ -68,7 +68,7 @@ def page(html):
         "below 20 61.7 60.0",
         "disease 37 fewer than 10",
         "cost 1,811 0",
-        "Not drawn, because there are too few rows or values to tell apart: city .",
+        "Not shown, because there are too few rows or distinct values: city .",
         "A shared value of disease . In 13 of 255 classes",
         "A shared value of cost . In no class",
         "These are released unchanged: ward .",
