@@ -56,8 +56,8 @@ def test_it_is_told_beside_the_loss(people, found):
     assert "bounding" in told["timings"]
     text = run("anonymize", "r.toml", "-o", "out.csv")
     times = told["loss"]["il"] / told["bound"]
-    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); here it is " in text
-    assert f", {times:.2f} times that\n" in text
+    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); this release has " in text
+    assert f", {times:.2f} times the bound\n" in text
 
 
 def test_it_is_rounded_in_what_is_published(people, found):
@@ -195,4 +195,4 @@ def test_typical_values_are_measured_by_their_classes(people):
     file = shoal.Recipe.load("r.toml", changes={"output": {"values": "microaggregate"}})
     with open("m.toml", "w", encoding="utf-8") as out:
         out.write(file.to_toml())
-    assert "times that" in run("anonymize", "m.toml", "-o", "out.csv")
+    assert "times the bound" in run("anonymize", "m.toml", "-o", "out.csv")

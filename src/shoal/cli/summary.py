@@ -35,7 +35,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
     lines += accepted_lines(result)
     lines += [
-        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
@@ -78,7 +78,7 @@ def _several_views(result: dict[str, Any]) -> str:
         lines += _view_lines(number, view)
     gcp = _share(result)
     lines += [
-        f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
         *accepted_lines(result),
@@ -176,7 +176,7 @@ def bound_lines(result: dict[str, Any]) -> list[str]:
         il = result["loss_tight"]["il"] if "loss_tight" in result else None
     line = f"lower bound of Total IL: {bound_text(result)}"
     if il is not None and result["bound"] > 0:
-        line += f"; here it is {loss_text(il)}, {il / result['bound']:.2f} times that"
+        line += f"; this release has {loss_text(il)}, {il / result['bound']:.2f} times the bound"
     return [line]
 
 

@@ -23,12 +23,12 @@ POPULATION = {
 
 
 class Diagnosis(NamedTuple):
-    """How often a code is the reason for a stay, in whom, when, and at what price."""
+    """The frequency of a diagnosis by sex, age and season, and its cost."""
 
     code: str
     share: float  # how common, relative to the other codes
-    women: float  # relative frequency in women from 0 (never) to 1 (only); 0.5 is the same as in men
-    peak: float  # age at which the risk is highest, and how far it spreads around that
+    women: float  # share of women at equal population, from 0 to 1
+    peak: float  # age of highest risk; `spread` is the standard deviation around it
     spread: float
     low: int  # age limits; high = 0 means the first days of life
     high: int
@@ -228,11 +228,11 @@ DIAGNOSES: dict[str, dict[str, tuple[Diagnosis, ...]]] = {
 
 
 class Profession(NamedTuple):
-    """Who does a job: how many, which sex, and between which ages."""
+    """The distribution of people in a profession by sex and age."""
 
     name: str
     weight: float
-    women: float  # 0.5 is as many women as men
+    women: float  # share of women, from 0 to 1
     low: int  # age limits; people start and leave the job over `ramp` years
     high: int
     ramp: int = 5
