@@ -56,7 +56,8 @@ def test_it_is_told_beside_the_loss(people, found):
     assert "bounding" in told["timings"]
     text = run("anonymize", "r.toml", "-o", "out.csv")
     times = told["loss"]["il"] / told["bound"]
-    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); this release has " in text
+    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); " in text
+    assert "; this release has " in text
     assert f", {times:.2f} times the bound\n" in text
 
 

@@ -78,7 +78,7 @@ def _several_views(result: dict[str, Any]) -> str:
         lines += _view_lines(number, view)
     gcp = _share(result)
     lines += [
-        f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
+        f"  loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
         *accepted_lines(result),
