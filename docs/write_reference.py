@@ -31,7 +31,7 @@ def commands_page() -> str:
         "",
         "Every command takes `--json` (one JSON object on stdout; all else on stderr) and `--quiet`, and",
         "shows progress on a terminal. Exit status: 0 done; 1 a promise does not hold; 2 bad usage, recipe",
-        "or data; 3 the goals cannot be met by any partition of this table; 4 an internal fault; 130",
+        "or data; 3 the goals cannot be met by any partition of this table; 4 an internal error; 130",
         "interrupted.",
     ]
     for name, command in _commands(typer.main.get_command(app), "shoal"):

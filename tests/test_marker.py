@@ -157,7 +157,7 @@ def test_no_mark_is_printed_with_an_internal_fault(
         monkeypatch.setattr(module, "stage", stage)
     result = run("anonymize", *arguments, "--json")
     assert json.loads(result.stdout)["error"]["code"] == "internal"
-    assert result.stderr.startswith(f"internal fault: {fault.__name__} in ")
+    assert result.stderr.startswith(f"internal error: {fault.__name__} in ")
     assert result.exit_code == 4
     assert_unmarked(printed(result))
     assert snapshot(tmp_path) == before

@@ -1,7 +1,7 @@
-"""One tree of exceptions, each with a stable code, and the privacy warnings.
+"""The exception hierarchy, with a stable code for each error, and the privacy warnings.
 
-A message names columns and numbers, never a cell's value: errors end up in logs and tickets,
-and those are read by people who may not see the table.
+A message names columns and numbers, never a cell value: errors end up in logs and tickets, which are
+read by people who may not see the table.
 """
 
 from __future__ import annotations
@@ -10,55 +10,55 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Every code that shoal can raise, with what it means. The reference documentation and the tests
-# walk this table: a code that is raised but not listed is a programming error.
+# Every code that shoal can raise, and its meaning. The reference documentation and the tests iterate
+# over this table: raising a code that is not listed is a programming error.
 CODES: dict[str, str] = {
     "recipe.unreadable": "The recipe file cannot be opened or is not TOML.",
     "recipe.invalid": "A key of the recipe is unknown, missing, or has a value that is not allowed.",
     "recipe.unknown_column": "The recipe names a column that the table does not have.",
-    "recipe.unnamed_column": "The table has columns to which the recipe gives no role.",
-    "recipe.doubly_used_column": "One column is named in two roles.",
+    "recipe.unnamed_column": "The table has columns that have no role in the recipe.",
+    "recipe.doubly_used_column": "A column has two roles.",
     "recipe.no_quasi": "No column has the role quasi.",
     "recipe.option": "A method option is unknown or its value is not allowed.",
-    "recipe.not_available": "The recipe asks for something that this version of shoal does not have yet.",
-    "recipe.omitted": "Values are needed that a manifest leaves out: an order, or a hierarchy's.",
-    "data.unreadable": "The input cannot be opened or is not in the format that its name says.",
+    "recipe.not_available": "The recipe uses a feature that this version of shoal does not support yet.",
+    "recipe.omitted": "The values of an order or a hierarchy are needed, but a manifest omits them.",
+    "data.unreadable": "The input cannot be opened or does not match its file extension.",
     "data.empty": "The input has no rows.",
-    "data.encoding": "The input is not UTF-8 (nor UTF-16 with its mark, nor the encoding given).",
+    "data.encoding": "The input is not in UTF-8, UTF-16 with a byte order mark, or the given encoding.",
     "data.ragged": "Some lines of the input have more or fewer cells than the header.",
     "data.duplicate_column": "Two columns of the input have the same name.",
     "data.kind": "A column has cells that do not fit its kind, or a type that cannot be released.",
-    "data.infinite": "A numeric column holds infinities.",
-    "data.order": "An ordinal column holds values that its order does not list.",
-    "data.labels": "A quasi column of a release has labels that mean nothing for the raw table.",
-    "data.missing": "A quasi column has missing values and the recipe says that this is an error.",
+    "data.infinite": "A numeric column contains infinite values.",
+    "data.order": "An ordinal column contains values that its order does not list.",
+    "data.labels": "A quasi column of a release has labels that do not match the raw table.",
+    "data.missing": "A quasi column has missing values, and the recipe treats them as an error.",
     "hierarchy.unreadable": "A hierarchy file cannot be opened or parsed.",
     "hierarchy.cycle": "A hierarchy contains a cycle.",
-    "hierarchy.roots": "A hierarchy has no root or several.",
-    "hierarchy.duplicate": "A value stands at two places of a hierarchy.",
-    "hierarchy.uncovered": "A column holds values that its hierarchy does not have.",
-    "hierarchy.build": "A hierarchy cannot be built from what the recipe gives.",
+    "hierarchy.roots": "A hierarchy has no root or more than one.",
+    "hierarchy.duplicate": "A value occurs twice in a hierarchy.",
+    "hierarchy.uncovered": "A column contains values that its hierarchy does not.",
+    "hierarchy.build": "A hierarchy cannot be built as the recipe specifies.",
     "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
-    "output.unwritable": "The release cannot be written where it should go.",
-    "output.exists": "Something else than a release of this recipe is there already, and would be lost.",
+    "output.unwritable": "The release cannot be written to its output path.",
+    "output.exists": "A file that is not a release of this recipe would be overwritten.",
     "infeasible.rows": "The table has fewer rows than k.",
-    "infeasible.suppression": "More rows would have to be left out than max_suppressed allows.",
+    "infeasible.suppression": "More rows would have to be suppressed than max_suppressed allows.",
     "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
-    "composition.refused": "The tables published together give away more than the goals allow.",
-    "promise.broken": "What was written does not keep a promise; it was deleted.",
+    "composition.refused": "The tables published together reveal more than the goals allow.",
+    "promise.broken": "The written release breaks a promise; it was deleted.",
 }
 
 
-# Control characters, marks that turn the direction of the text around them, halves of characters,
-# and line ends that are none to most programs.
+# Control and formatting characters (such as bidirectional overrides), surrogates, and Unicode line and
+# paragraph separators.
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Spell out what a terminal or a log would obey instead of showing it.
+    r"""Escape characters that a terminal or a log would interpret instead of displaying.
 
-    Names of columns and files are somebody else's: printed as they are, they could clear the
-    screen, hide a line or add one.
+    Column and file names are untrusted: printed unescaped, they could clear the screen, or hide or
+    add a line.
 
     Examples
     --------
@@ -68,14 +68,14 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        ascii(sign)[1:-1] if sign not in keep and unicodedata.category(sign) in _UNPRINTABLE else sign
-        for sign in text
+        ascii(char)[1:-1] if char not in keep and unicodedata.category(char) in _UNPRINTABLE else char
+        for char in text
     )
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong: a stable code, a sentence, and what to do about it."""
+    """A single problem: a stable code, a message, and a hint on how to fix it."""
 
     code: str
     message: str
@@ -92,14 +92,14 @@ class Fault:
 
 
 class ShoalError(ValueError):
-    """The root of all errors that shoal raises on purpose.
+    """The base class of all errors that shoal raises deliberately.
 
     Parameters
     ----------
     code : str
         One of `CODES`; stable between versions.
     message : str
-        A sentence that names columns and numbers, never a cell's value.
+        A sentence that names columns and numbers, never a cell value.
     hint : str, optional
         What the user can do.
     """
@@ -126,7 +126,7 @@ class ShoalError(ValueError):
 
 
 def _numbered(faults: Sequence[Fault]) -> str:
-    """List several faults, each with its hint below it."""
+    """Format several faults as a numbered list, each followed by its hint."""
     lines = [f"{len(faults)} faults:"]
     for number, fault in enumerate(faults, 1):
         lines.append(f"  {number}. {fault.message}")
@@ -136,7 +136,7 @@ def _numbered(faults: Sequence[Fault]) -> str:
 
 
 class RecipeError(ShoalError):
-    """What is asked for is wrong or does not fit the table."""
+    """The recipe is invalid or does not fit the table."""
 
 
 class DataError(ShoalError):
@@ -144,7 +144,7 @@ class DataError(ShoalError):
 
 
 class HierarchyError(ShoalError):
-    """A hierarchy is broken or does not cover its column."""
+    """A hierarchy is invalid or does not cover its column."""
 
 
 class OutputError(ShoalError):
@@ -158,57 +158,57 @@ class InfeasibleError(ShoalError):
 
 
 class PromiseError(ShoalError):
-    """What was written does not hold what was promised. It has been deleted."""
+    """The written release does not keep a promise, and was deleted."""
 
     exit_status = 1
 
 
 class CacheWarning(UserWarning):
-    """Compiled kernels cannot be kept, so every run takes longer."""
+    """Compiled kernels cannot be cached, so every run takes longer."""
 
 
 class PrivacyWarning(UserWarning):
-    """Something legal that a careful publisher should look at."""
+    """Something allowed that the publisher should review."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
 
 
 class DominatedClassWarning(PrivacyWarning):
-    """One person has more than half of the rows of a class."""
+    """One person accounts for more than half of the rows of a class."""
 
 
 class DuplicateColumnWarning(PrivacyWarning):
-    """A sensitive column says the same as a quasi column."""
+    """A sensitive column contains the same information as a quasi column."""
 
 
 class EarlierReleaseWarning(PrivacyWarning):
-    """Releases of the same columns lie beside this one and were not checked together with it."""
+    """Other releases of the same columns are in the output folder and were not checked with this one."""
 
 
 class GroupShiftWarning(PrivacyWarning):
-    """Rows hide behind one secret shift for each group: one known link gives it away."""
+    """Each group is protected by one secret shift, which a single known link reveals."""
 
 
 class IdentityUnprotectedWarning(PrivacyWarning):
-    """Quasi values are released as they are: whoever knows them finds a person's row."""
+    """Quasi values are released unchanged: anyone who knows them can find a person's row."""
 
 
 class KnownSeedWarning(PrivacyWarning):
-    """What should be secret was drawn from a seed that somebody may know or guess."""
+    """Random choices that must stay secret were drawn from a seed that can be known or guessed."""
 
 
 class RecoverableColumnWarning(PrivacyWarning):
-    """Generalized values follow from a column that is released as it is."""
+    """Generalized values can be inferred from a column that is released unchanged."""
 
 
 class RepeatedIdentifierWarning(PrivacyWarning):
-    """An identifier repeats while k counts rows: one person may fill a class."""
+    """An identifier repeats while k counts rows: one person may account for a whole class."""
 
 
 class SensitiveUnprotectedWarning(PrivacyWarning):
-    """A sensitive column is released with no goal but k: a class may share one value."""
+    """A sensitive column is protected by k alone: all rows of a class may share one value."""
 
 
 class UniqueColumnWarning(PrivacyWarning):
-    """A column that is released as it is has values that nobody else has."""
+    """A column that is released unchanged has unique values."""

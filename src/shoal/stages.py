@@ -1,4 +1,4 @@
-"""The stages of a run: how long each takes, and how far it is."""
+"""The stages of a run: timing and progress."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ T = TypeVar("T")
 
 
 class Tick(Protocol):
-    """Called now and then with the share of a stage that is done, and what there is to tell."""
+    """Called repeatedly with the completed share of a stage, and a status text."""
 
-    def __call__(self, share: float, told: str = "", /) -> None:
-        """Take note."""
+    def __call__(self, share: float, text: str = "", /) -> None:
+        """Report progress."""
 
 
 class Progress(Protocol):
-    """Called now and then with a stage's name, the share of it that is done, and what there is to tell."""
+    """Called repeatedly with the name of a stage, its completed share, and a status text."""
 
-    def __call__(self, stage: str, share: float, told: str = "", /) -> None:
-        """Take note."""
+    def __call__(self, stage: str, share: float, text: str = "", /) -> None:
+        """Report progress."""
 
 
-class Meanwhile(Generic[T]):
-    """A stage that runs in a thread while others go on, until somebody needs its result.
+class BackgroundStage(Generic[T]):
+    """A stage that runs in a thread while others continue, until its result is needed.
 
     Parameters
     ----------
     timings : dict of str to float
-        Gets the seconds that were spent on waiting for it.
+        Receives the seconds spent waiting for the result.
     name : str
-        Of the stage.
+        Name of the stage.
     compute : callable
-        Called with a function that takes the share done.
+        Called with a function that reports the completed share.
     """
 
     def __init__(self, timings: dict[str, float], name: str, compute: Callable[[Tick], T]) -> None:
@@ -47,7 +47,7 @@ class Meanwhile(Generic[T]):
         Thread(target=self._run, args=(compute,), name=name).start()
 
     def result(self, progress: Progress | None = None) -> T:
-        """Wait for the result, and report progress meanwhile."""
+        """Wait for the result, reporting progress while waiting."""
         if self._name not in self._timings:
             with stage(self._timings, self._name, progress) as tick:
                 while (done := self._done.get()) is not None:
@@ -56,19 +56,19 @@ class Meanwhile(Generic[T]):
 
     def _run(self, compute: Callable[[Tick], T]) -> None:
         try:
-            self._future.set_result(compute(lambda share, told="": self._done.put((share, told))))
-        except BaseException as error:  # for the one who waits
+            self._future.set_result(compute(lambda share, text="": self._done.put((share, text))))
+        except BaseException as error:  # raised again in result()
             self._future.set_exception(error)
         self._done.put(None)
 
 
 @contextmanager
 def stage(timings: dict[str, float], name: str, progress: Progress | None) -> Iterator[Tick]:
-    """Time one stage and report its progress; give a function that reports the share done."""
+    """Time one stage and report its progress; yield a function that reports the completed share."""
 
-    def tick(share: float, told: str = "") -> None:
+    def tick(share: float, text: str = "") -> None:
         if progress is not None:
-            progress(name, share, told)
+            progress(name, share, text)
 
     tick(0.0)
     begin = time.perf_counter()

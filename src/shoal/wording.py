@@ -1,4 +1,4 @@
-"""How messages name settings: as keys of a recipe, or as flags to someone who typed flags."""
+"""How messages refer to settings: by recipe key, or by flag if the user gave flags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 _asked_by_flags: ContextVar[bool] = ContextVar("asked_by_flags", default=False)
 
-# Settings of a recipe that have a flag; those of a column take COLUMN=VALUE.
+# Recipe settings that have a flag. Column settings take COLUMN=VALUE.
 _FLAGS = {
     "input.separator": "--separator",
     "input.encoding": "--encoding",
@@ -35,7 +35,7 @@ _COLUMN_FLAGS = ("kind", "order", "weight", "hierarchy", "accept")
 
 @contextmanager
 def naming_flags(asked_by_flags: bool = True) -> Iterator[None]:
-    """Let messages name flags instead of the keys of a recipe."""
+    """Make messages name flags instead of recipe keys."""
     token = _asked_by_flags.set(asked_by_flags)
     try:
         yield
@@ -44,16 +44,16 @@ def naming_flags(asked_by_flags: bool = True) -> Iterator[None]:
 
 
 def setting(section: str, key: str, value: str) -> str:
-    """Return how to make a setting.
+    """Return the text that sets a setting to a value.
 
     Parameters
     ----------
     section : str
-        Such as ``"privacy"``, or ``"columns.age"`` for a column.
+        For example ``"privacy"``, or ``"columns.age"`` for a column.
     key : str
         The setting.
     value : str
-        As a flag takes it: a word without quotes, or several with commas between them.
+        As given to a flag: without quotes, several values separated by commas.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def setting(section: str, key: str, value: str) -> str:
 
 
 def name_of(section: str, key: str) -> str:
-    """Return the name of a setting, in backticks: its place in a recipe, or its flag.
+    """Return the name of a setting in backticks: its recipe key or its flag.
 
     Examples
     --------
@@ -89,19 +89,19 @@ def name_of(section: str, key: str) -> str:
 
 
 def no_header(names: str) -> str:
-    """Return how to read a table without a header line."""
+    """Return the settings for reading a table without a header line."""
     if _asked_by_flags.get():
         return setting("input", "names", names)
     return f"header = false and {setting('input', 'names', names)}"
 
 
 def in_recipe() -> str:
-    """Return " in the recipe" where there is one."""
+    """Return " in the recipe", or nothing if the user gave flags."""
     return "" if _asked_by_flags.get() else " in the recipe"
 
 
 def _flag(section: str, key: str) -> str | None:
-    """Return the flag of a setting, to someone who uses flags and if there is one."""
+    """Return the flag of a setting, or None if it has none or the user gave a recipe."""
     if not _asked_by_flags.get():
         return None
     if section.startswith("columns."):
@@ -110,7 +110,7 @@ def _flag(section: str, key: str) -> str | None:
 
 
 def _toml(section: str, key: str, value: str) -> str:
-    """Write a value as TOML."""
+    """Format a value as TOML."""
     if key in ("order", "names", "accept") or (section, key) == ("input", "missing"):
         listed = ", ".join(f'"{part}"' for part in value.split(","))
         return f"[{listed}]"

@@ -56,8 +56,9 @@ def test_it_is_told_beside_the_loss(people, found):
     assert "bounding" in told["timings"]
     text = run("anonymize", "r.toml", "-o", "out.csv")
     times = told["loss"]["il"] / told["bound"]
-    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); here it is " in text
-    assert f", {times:.2f} times that\n" in text
+    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); " in text
+    assert "; this release has " in text
+    assert f", {times:.2f} times the bound\n" in text
 
 
 def test_it_is_rounded_in_what_is_published(people, found):
@@ -67,7 +68,7 @@ def test_it_is_rounded_in_what_is_published(people, found):
     assert (manifest["bound"], manifest["bound_how"]) == (found.rounded, found.how)
     with open("out.csv.report.html", encoding="utf-8") as file:
         report = file.read()
-    assert "No release of boxes over k rows can have less" in report
+    assert "No release of boxes over k rows can lose less" in report
     for text in (json.dumps(manifest), report):
         assert str(found.rounded) in text
         assert f"{found.total:.4f}"[:-1] not in text
@@ -78,7 +79,7 @@ def test_an_estimate_is_called_one(people, monkeypatch):
     text = run("anonymize", "r.toml", "-o", "out.csv")
     assert "(an estimate: smallest box, 8,000 of 8 rows, 99 % confidence)" in text
     with open("out.csv.report.html", encoding="utf-8") as file:
-        assert "An estimate of what every release" in file.read()
+        assert "An estimate of the minimum loss of any release" in file.read()
 
 
 def test_measure_tells_it(people, found):
@@ -195,4 +196,4 @@ def test_typical_values_are_measured_by_their_classes(people):
     file = shoal.Recipe.load("r.toml", changes={"output": {"values": "microaggregate"}})
     with open("m.toml", "w", encoding="utf-8") as out:
         out.write(file.to_toml())
-    assert "times that" in run("anonymize", "m.toml", "-o", "out.csv")
+    assert "times the bound" in run("anonymize", "m.toml", "-o", "out.csv")

@@ -147,7 +147,7 @@ def test_a_recipe_is_not_overwritten_unless_it_says_the_same(table, tmp_path):
 def test_a_recipe_is_not_saved_over_the_table(table):
     result = run("measure", table, *ROLES, "--k", 2, "--save-recipe", table)
     assert result.exit_code == 2
-    assert "would be lost" in result.stderr
+    assert "would overwrite the input" in result.stderr
     assert table.read_text() == TABLE
 
 
@@ -164,15 +164,15 @@ def test_a_table_without_a_header_is_read_by_its_names(tmp_path):
     [
         (["--kind", "age"], "--kind takes COLUMN=KIND.", "zip=categorical"),
         (["--weight", "=2"], "--weight takes COLUMN=NUMBER.", "age=2"),
-        (["--hierarchy", "zip={ prefix"], "A hierarchy in braces is not a TOML table.", "--hierarchy"),
+        (["--hierarchy", "zip={ prefix"], "A hierarchy in braces is not a valid TOML table.", "--hierarchy"),
         (["--weight", "age=much"], "`--weight` of column `age` should be a valid number.", "correct"),
         (["--kind", "age=number"], "`--kind` of column `age` should be 'numeric', 'categorical'", "correct"),
         (["--missing", "NA"], "`--missing` should be 'category', 'suppress' or 'error'.", "values NA,?"),
         (["--max-suppressed", "2"], "`--max-suppressed` should be less than or equal to 1.", "correct"),
         (["--kind", "size=ordinal"], "Column `size` is ordinal but has no order.", "--order size=...,..."),
-        (["--order", "size=small,large"], "has an order but is not of kind ordinal.", "--kind size=ordinal"),
-        (["--method", "magic"], "There is no method of this name.", "methods: "),
-        (["--views-by", "projection"], "`--views-by` says how several views are made", "`--views`"),
+        (["--order", "size=small,large"], "has an order but is not ordinal.", "--kind size=ordinal"),
+        (["--method", "magic"], "There is no method with this name.", "methods: "),
+        (["--views-by", "projection"], "`--views-by` applies to several views", "`--views`"),
         (["--kind", "zipp=date"], "`columns.zipp.role` is missing.", "give each column one role"),
     ],
 )  # fmt: skip

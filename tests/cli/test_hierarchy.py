@@ -282,7 +282,7 @@ def test_ends_are_hidden_where_they_are_rare_values(tmp_path, first, last, value
     (tmp_path / "t.csv").write_text("x\n" + "\n".join(cells), encoding="utf-8")
     result = done("build", tmp_path / "t.csv", "--column", "x")
     assert ("[…, …] (2 leaves)" in lines_of(result.stdout)) == hidden
-    assert ("--intervals gives round ends" in result.stderr) == hidden
+    assert ("use --intervals for round ends" in result.stderr) == hidden
     assert (f"[{values[0]}, " in result.stdout) != hidden
 
 
@@ -456,7 +456,7 @@ def test_a_large_tree_is_short_but_reaches_a_leaf(tmp_path):
     text = done("show", path).stdout
     assert len(text.splitlines()) < 80
     assert "00000" in lines_of(text)
-    assert "--depth opens more" in text
+    assert "use --depth to expand more" in text
     assert "--depth" not in done("show", path, "--depth", 2).stdout
 
 
@@ -644,7 +644,7 @@ def test_what_a_file_cannot_hold_is_refused(tmp_path):
     half.write_text('{"*": ["\\ud800x", "b"]}', encoding="utf-8")
     for ending in ENDINGS:
         text = refused("output.unwritable", "convert", half, tmp_path / f"out{ending}")
-        assert "would not be the same when read back" in text
+        assert "cannot be represented in a " in text
     assert left_in(tmp_path) == ["deep.csv", "half.json"]
     done("convert", deep, tmp_path / "out.csv")
 

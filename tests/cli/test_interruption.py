@@ -144,7 +144,7 @@ def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, sent: str
     before = snapshot(tmp_path)
     status, stdout, stderr = stop(script, arguments, tmp_path, signal.Signals[sent])
     assert (status, stdout) == (130, "")
-    assert stderr == "interrupted; nothing was left behind\n"
+    assert stderr == "interrupted; no files were left behind\n"
     assert snapshot(tmp_path) == before
 
 
@@ -155,7 +155,7 @@ def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     status, stdout, stderr = stop(CLUSTERING, arguments, tmp_path, signal.SIGINT)
     assert (status, stdout) == (130, "")
-    assert stderr == "interrupted; nothing was left behind\n"
+    assert stderr == "interrupted; no files were left behind\n"
     assert snapshot(tmp_path) == before
 
 

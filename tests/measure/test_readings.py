@@ -37,7 +37,7 @@ def test_own_weights_are_taken_from_the_root_downwards():
     # w(2,1) = 6, w(3,2) = 3, w(4,3) = 1: from the leaf one step up costs 1 of 10, two steps 4 of 10.
     whd = Whd((6.0, 3.0, 1.0))
     assert whd.from_leaf(3).tolist() == [0.0, 0.1, 0.4, 1.0]
-    with pytest.raises(ValueError, match="3 weights are given for a tree of height 2"):
+    with pytest.raises(ValueError, match="3 weights given for a tree of height 2"):
         whd.from_leaf(2)
 
 

@@ -77,7 +77,7 @@ def test_a_manifest_is_a_recipe_in_python(release, tmp_path):
 def test_what_is_no_manifest_is_one_error(text, tmp_path):
     path = tmp_path / "x.csv.manifest.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(RecipeError, match="does not hold a recipe") as error:
+    with pytest.raises(RecipeError, match="does not contain a recipe") as error:
         shoal.Recipe.load(path)
     assert error.value.code == "recipe.unreadable"
 

@@ -77,7 +77,7 @@ def test_keys_get_a_hint():
     ("section", "what"),
     [
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
-        ({"columns": {"age": {"role": "quasi", "hierarchy": "induce"}}}, "an induced hierarchy"),
+        ({"columns": {"age": {"role": "quasi", "hierarchy": "induce"}}}, "induced hierarchies"),
     ],
 )
 def test_what_this_version_lacks_is_said_never_ignored(section, what):
@@ -152,7 +152,7 @@ def test_an_unknown_label_column_is_a_fault():
 
 
 def test_one_column_in_two_roles_is_a_fault():
-    with pytest.raises(RecipeError, match="`a` is named both as quasi and as keep") as caught:
+    with pytest.raises(RecipeError, match="`a` has two roles: quasi and keep") as caught:
         Recipe.from_roles(quasi=["a"], keep=["a"], k=2)
     assert caught.value.code == "recipe.doubly_used_column"
 

@@ -13,7 +13,7 @@ from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.recode.microaggregate import rounding_step
 from shoal.table.forms import Range, parse
-from shoal.table.spreadsheet import as_it_was, harmless
+from shoal.table.spreadsheet import escaped, unescaped
 
 PEOPLE = pl.DataFrame(
     {
@@ -180,8 +180,8 @@ def test_numbers_and_dates_read_as_text_get_types_in_parquet(tmp_path):
 @given(st.lists(st.text(st.sampled_from("=+-@'a1. "), max_size=6) | st.none(), min_size=1, max_size=8))
 def test_harmless_texts_are_read_back_and_never_run(texts):
     table = pl.DataFrame({"t": pl.Series(texts, dtype=pl.String)})
-    written = harmless(table)
-    assert as_it_was(written).equals(table)
+    written = escaped(table)
+    assert unescaped(written).equals(table)
     for text in written["t"].drop_nulls():
         runs = text.startswith(("=", "+", "-", "@"))
         assert not runs or _is_number(text)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shoal.report import engine
-from shoal.report.engine import draw_svg, engine_ahead
+from shoal.report.engine import draw_svg, prestarted_engine
 
 SPEC = {"data": {"values": [{"a": 1}, {"a": 3}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}
 
@@ -32,7 +32,7 @@ def no_drawing_here(monkeypatch):
 
 
 def test_another_process_draws_the_same(no_drawing_here, request):
-    with engine_ahead():
+    with prestarted_engine():
         drawn = [draw_svg(SPEC), draw_svg(SPEC)]
     request.getfixturevalue("monkeypatch").undo()
     assert drawn == [draw_svg(SPEC)] * 2
@@ -40,26 +40,26 @@ def test_another_process_draws_the_same(no_drawing_here, request):
 
 def test_threads_that_draw_at_the_same_time_get_their_own_pictures(no_drawing_here):
     specs = [{**SPEC, "title": f"title {at}"} for at in range(12)]
-    with engine_ahead(), ThreadPoolExecutor(4) as pool:
+    with prestarted_engine(), ThreadPoolExecutor(4) as pool:
         drawn = list(pool.map(draw_svg, specs))
     assert [f">title {at}<" in picture for at, picture in enumerate(drawn)] == [True] * len(specs)
 
 
 def test_without_the_process_this_one_draws(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with engine_ahead():
+    with prestarted_engine():
         assert draw_svg(SPEC).startswith("<svg")
 
 
 def test_a_process_that_has_drawn_before_starts_no_other(monkeypatch):
     monkeypatch.undo()
     draw_svg(SPEC)
-    with engine_ahead():
+    with prestarted_engine():
         assert engine._running == []
 
 
 def test_a_process_that_has_died_is_no_loss():
-    with engine_ahead():
+    with prestarted_engine():
         process = engine._running[-1]._process
         process.kill()
         process.wait()
@@ -67,7 +67,7 @@ def test_a_process_that_has_died_is_no_loss():
 
 
 def test_the_process_ends_with_the_work(no_drawing_here):
-    with engine_ahead():
+    with prestarted_engine():
         process = engine._running[-1]._process
         draw_svg(SPEC)
         assert process.poll() is None

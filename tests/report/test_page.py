@@ -61,14 +61,14 @@ def page(html):
         "classes 255",
         "smallest class, k 7",
         "lost (GCP) 8.74 %",
-        "Total IL What all rows have lost in all columns together, by weight. 20,900 19,900",
+        "Total IL Weighted sum of the losses of all rows in all columns. 20,900 19,900",
         "Distortion ratio Steps up the hierarchies, as a share of all steps. not defined not defined",
         "Lower bound of Total IL Not computed. \N{EN DASH} \N{EN DASH}",
         "age numbers 2 12.3 %",
         "below 20 61.7 60.0",
         "disease 37 fewer than 10",
         "cost 1,811 0",
-        "Not drawn, because there are too few rows or values to tell apart: city .",
+        "Not shown, because there are too few rows or distinct values: city .",
         "A shared value of disease . In 13 of 255 classes",
         "A shared value of cost . In no class",
         "These are released unchanged: ward .",
@@ -126,8 +126,8 @@ def test_of_many_columns_those_that_lost_most_are_drawn():
     assert loss_label.startswith("Information lost by column. c299: 74.8")
     assert loss_label.count(";") == 23
     text = page.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Drawn are the 24 of 301 columns that lost most." in text
-    assert "Drawn are the 24 columns that lost most; not drawn: 276 more." in text
+    assert "The chart shows the 24 of 301 columns that lost most." in text
+    assert "The charts show the 24 columns that lost most; not shown: 276 more." in text
     assert "c4 numbers 1 0.1 %" in text, "the table has all columns"
 
 
@@ -135,14 +135,14 @@ def test_of_many_columns_whose_losses_are_not_defined_the_first_are_drawn():
     found = wide_profile(25, lambda at: None)
     page = Page(render(replace(FACTS, profile=found)))
     assert drawn_columns(page)[0] == [f"c{at}" for at in range(24)]
-    assert "Drawn are the 24 columns that come first; not drawn: 1 more." in page.text
+    assert "The charts show the first 24 columns; not shown: 1 more." in page.text
 
 
 def test_as_many_columns_as_can_be_drawn_are_all_drawn():
     found = wide_profile(23, lambda at: 0.5)
     page = Page(render(replace(FACTS, profile=found)))
     assert drawn_columns(page)[0] == [f"c{at}" for at in range(23)]
-    assert "Drawn are" not in page.text
+    assert "The charts show" not in page.text
 
 
 def test_bars_are_as_long_as_their_values():
@@ -192,10 +192,10 @@ def test_a_release_that_was_not_written_is_not_called_a_file():
 def test_a_bound_is_told_when_there_is_one():
     bound = Bound(15555.5, False, "smallest box with drag, all rows")
     text = Page(render(replace(FACTS, bound=bound))).text
-    assert "No release of boxes over k rows can have less: smallest box with drag, all rows. 15,500" in text
+    assert "No release of boxes over k rows can lose less: smallest box with drag, all rows. 15,500" in text
     assert "Not computed" not in text
     estimate = Page(render(replace(FACTS, bound=replace(bound, is_estimate=True)))).text
-    assert "An estimate of what every release of boxes over k rows must lose: smallest box" in estimate
+    assert "An estimate of the minimum loss of any release of boxes over k rows: smallest box" in estimate
 
 
 def test_losses_that_are_not_defined_are_not_drawn():

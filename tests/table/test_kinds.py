@@ -74,7 +74,7 @@ def test_minus_zero_is_zero():
     ],
 )
 def test_misfits_are_counted(values, kind, code, count):
-    with pytest.raises(DataError, match=f"Column `c` (has|holds) {count} ") as caught:
+    with pytest.raises(DataError, match=f"Column `c` (has|contains) {count} ") as caught:
         settle(pl.Series("c", values), Column(role="quasi", kind=kind))
     assert caught.value.code == code
 
@@ -87,7 +87,7 @@ def test_infinite_floats_are_refused():
 
 def test_values_outside_the_order_are_counted():
     column = Column(role="quasi", kind="ordinal", order=["low", "high"])
-    with pytest.raises(DataError, match="2 cells that its order does not list") as caught:
+    with pytest.raises(DataError, match="2 cells whose values its order does not list") as caught:
         settle(pl.Series("c", ["low", "middle", "top"]), column)
     assert caught.value.code == "data.order"
 
@@ -117,7 +117,7 @@ def test_a_few_cells_that_do_not_parse_are_counted_and_not_guessed_about(texts, 
     with pytest.raises(DataError) as caught:
         settle(pl.Series("c", texts), ANY)
     assert caught.value.code == "data.kind"
-    assert f"Column `c` has {count} of {of} cells that are not " in caught.value.message
+    assert f"Column `c`: {count} of {of} cells are not " in caught.value.message
     assert all(word in caught.value.hint for word in ("missing", 'kind = "categorical"'))
 
 

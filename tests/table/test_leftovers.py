@@ -165,5 +165,5 @@ def test_a_hang_up_ends_a_run_unless_it_was_told_to_go_on(ignored, monkeypatch):
     monkeypatch.setattr(signal, "getsignal", found.get)
     monkeypatch.setattr(signal, "signal", found.__setitem__)
     monkeypatch.setattr(main, "app", lambda: None)
-    main._clean_up_when_told_to_end()
+    main._clean_up_on_termination()
     assert found[signal.SIGHUP] == (signal.SIG_IGN if ignored else signal.default_int_handler)

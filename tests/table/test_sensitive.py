@@ -77,6 +77,6 @@ def test_people_are_numbered_and_nobody_is_refused():
 
 def test_a_dirty_cell_is_an_error_where_a_goal_needs_an_order():
     goal = {"type": "t-closeness", "column": "cost", "distance": "ordered", "t": 0.5}
-    with pytest.raises(DataError, match="Column `cost` has 1 of 20 cells that are not numbers") as caught:
+    with pytest.raises(DataError, match="Column `cost`: 1 of 20 cells are not numbers") as caught:
         sensitive({"cost": {"role": "sensitive"}}, goal, cost=[*map(str, range(19)), "x"])
     assert caught.value.code == "data.kind"

@@ -19,7 +19,7 @@ KINDS = {
     "zip": {"kind": "categorical", "found": False},
     "born": {"kind": "date", "found": True},
 }
-LINE = "kinds found: age numeric, born date; given: zip categorical"
+LINE = "kinds detected: age numeric, born date; given: zip categorical"
 RECIPE = """
 [input]
 path = "people.csv"
@@ -76,7 +76,7 @@ def test_json_and_manifest_tell_the_kinds(tmp_path, flags):
 def test_the_report_marks_the_kinds_that_were_found(tmp_path):
     run(tmp_path, "--method", "mondrian")
     page = (tmp_path / "out.csv.report.html").read_text()
-    assert "<code>age</code></th><td>numbers (found by itself)</td>" in page
+    assert "<code>age</code></th><td>numbers (detected)</td>" in page
     assert "<code>zip</code></th><td>categories</td>" in page
 
 

@@ -145,7 +145,7 @@ def test_hierarchies_in_python_are_encoded_too():
 
 @pytest.mark.parametrize("wrong", [lambda _: 3, lambda _: [], lambda _: ["a", None]])
 def test_a_function_that_returns_no_texts_is_refused(wrong):
-    with pytest.raises(HierarchyError, match="hierarchy of column `zip` returned something else") as caught:
+    with pytest.raises(HierarchyError, match="hierarchy of column `zip` did not return strings") as caught:
         zip_release(wrong)
     assert "1234" not in str(caught.value)
 

@@ -279,9 +279,9 @@ def test_the_seed_stands_in_no_manifest_and_is_warned_of(seed, tmp_path):
         ({"columns": {"sex": {"role": "sensitive"}}}, "exactly one sensitive column, not 2"),
         ({"columns": {"group": {"role": "keep"}}}, "`group` would be written twice"),
         ({"columns": {"ill": {"role": "drop"}, "count": {"role": "sensitive"}}}, "`count` would be written"),
-        ({"output": {"values": "microaggregate"}}, "`output.values` has no meaning"),
-        ({"output": {"bounds_as": "columns"}}, "`output.bounds_as` has no meaning"),
-        ({"output": {"max_set": 5}}, "`output.max_set` has no meaning"),
+        ({"output": {"values": "microaggregate"}}, "`output.values` has no effect"),
+        ({"output": {"bounds_as": "columns"}}, "`output.bounds_as` has no effect"),
+        ({"output": {"max_set": 5}}, "`output.max_set` has no effect"),
     ],
 )
 def test_what_two_tables_cannot_have_is_refused(changes, message):
@@ -350,7 +350,7 @@ def test_the_input_is_never_overwritten(tmp_path):
         "anonymize", tmp_path / "x.quasi.csv", "--quasi", "age,sex", "--sensitive", "ill", "--k", 2, *ANATOMY,
         "-o", tmp_path / "x.csv",
     )  # fmt: skip
-    assert (result.exit_code, "The output is the input itself" in result.stderr) == (2, True)
+    assert (result.exit_code, "would overwrite the input" in result.stderr) == (2, True)
     assert snapshot(tmp_path) == before
 
 

@@ -74,7 +74,7 @@ def test_the_command_compiles_and_says_where():
 def test_the_command_refuses_a_method_that_there_is_not():
     done = CliRunner().invoke(app, ["warm", "--methods", "mondrian,magic"])
     assert done.exit_code == 2
-    assert "error [recipe.invalid]: `--methods` names 1 that shoal does not have: magic." in done.stderr
+    assert "error [recipe.invalid]: `--methods` contains unknown methods: magic." in done.stderr
 
 
 GOAL = {"type": "l-diversity", "column": "ill", "l": 2}

@@ -92,7 +92,7 @@ def test_three_hundred_columns_from_the_command_line(tmp_path):
     assert result["loss"]["il"] >= result["bound"] > 0
     assert result["remarks"][0].startswith("local search, 3 rounds")
     report = out.with_name("out.csv.report.html").read_text()
-    assert "Drawn are the 24 of 300 columns that lost most." in report
+    assert "The chart shows the 24 of 300 columns that lost most." in report
     assert report.count('aria-label="Distribution of') == 24
 
 

@@ -1,4 +1,4 @@
-"""`shoal anonymize`: from a raw table to a verified release."""
+"""`shoal anonymize`: create a verified release from a raw table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.compiling import compiled_meanwhile
+from shoal.cli.compiling import compiling_in_background
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
     Goals,
@@ -29,7 +29,7 @@ from shoal.errors import Fault, RecipeError
 from shoal.stages import Progress
 from shoal.wording import naming_flags
 
-_LATER = "Not in this version."
+_UNSUPPORTED = "Not in this version."
 
 
 @with_table_flags
@@ -42,50 +42,50 @@ def anonymize(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where the release goes; the ending chooses the format."),
+        typer.Option("-o", "--output", help="Path of the release; the extension determines the format."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size.")] = None,
     method: Annotated[str | None, typer.Option("--method", help="See `shoal methods`.")] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Same seed, data and version: same bytes.")
     ] = None,
-    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
+    table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     no_bound: NoBound = False,
     goal: Goals = None,
     views: Views = None,
     views_by: ViewsBy = None,
     effort: Annotated[
-        str | None, typer.Option("--effort", help="How hard local search tries: quick, normal or high.")
+        str | None, typer.Option("--effort", help="Effort of local search: quick, normal or high.")
     ] = None,
     also: Annotated[
         list[Path] | None,
         typer.Option(
-            "--also", metavar="MANIFEST", help="Check beside an earlier release: its X.csv.manifest.json."
+            "--also", metavar="MANIFEST", help="Check together with the earlier release of this manifest."
         ),
     ] = None,
     accept_composition: Annotated[
         bool,
-        typer.Option("--accept-composition", help="Publish although tables together give away too much."),
+        typer.Option("--accept-composition", help="Publish even if the tables together reveal too much."),
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace what is at OUTPUT, even if it is no release of this recipe."),
+        typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
     ] = False,
     save: SaveRecipe = None,
-    record: Annotated[str | None, typer.Option("--record", help=_LATER, hidden=True)] = None,
+    record: Annotated[str | None, typer.Option("--record", help=_UNSUPPORTED, hidden=True)] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Anonymize a table and write the release, verified, with its manifest beside it.
+    """Anonymize a table and write the verified release with its manifest and report.
 
-    Flags override the values of a recipe. A release of the same recipe is replaced; any other file is
-    only with --force, and a file that is read never.
+    Flags override the values of a recipe. A release of the same recipe is replaced; any other file only
+    with --force; a file that is read, never.
 
     Examples:  shoal anonymize recipe.toml -o out.csv
     shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
     """
     with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
-        _refuse_later({"--record": record})
+        _refuse_unsupported({"--record": record})
         changes = {
             "input": table.input(),
             "columns": table.columns(),
@@ -119,13 +119,13 @@ def publish(
     bound: bool = True,
     force: bool = False,
 ) -> dict[str, Any]:
-    """Run a recipe to its end: the release on disk, verified, and the numbers about it."""
-    from shoal.report.engine import engine_ahead
+    """Run a recipe, write the verified release, and return its numbers."""
+    from shoal.report.engine import prestarted_engine
 
     if recipe.output.path is None:
-        raise RecipeError("recipe.invalid", "No output is named.", "name one with -o FILE")
-    with engine_ahead():
-        # Loaded late, while the engine starts.
+        raise RecipeError("recipe.invalid", "No output file is given.", "add -o FILE")
+    with prestarted_engine():
+        # Imported while the drawing engine starts.
         from shoal.release.paths import Places
         from shoal.workflow.warming import jobs_left
 
@@ -134,7 +134,7 @@ def publish(
         replaced = _check(places, recipe, also, force=force)
         several = bool(also) or len(places.tables) > 1
         jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
-        with progress_bar(quiet) as progress, compiled_meanwhile(jobs, progress, quiet):
+        with progress_bar(quiet) as progress, compiling_in_background(jobs, progress, quiet):
             release = _prepare(recipe, also, accept_composition, bound, progress)
             release.write(report=True, force=force, progress=progress)
     return {**_with_files(release.to_dict(), places), "replaced": replaced}
@@ -143,7 +143,7 @@ def publish(
 def _prepare(
     recipe: Any, also: list[Path], accept_composition: bool, bound: bool, progress: Progress | None
 ) -> Any:
-    from shoal.workflow.prepare import prepare  # late: what is compiled or started meanwhile has begun by now
+    from shoal.workflow.prepare import prepare  # imported after background work has started
 
     return prepare(
         None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
@@ -151,7 +151,7 @@ def _prepare(
 
 
 def _with_files(result: dict[str, Any], places: Any) -> dict[str, Any]:
-    """Add where everything is."""
+    """Add the paths of all files."""
     reports = [str(report) for report in places.reports]
     tables = [str(table) for table in places.tables]
     files = {
@@ -170,7 +170,7 @@ def _with_files(result: dict[str, Any], places: Any) -> dict[str, Any]:
 
 
 def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
-    """Refuse an output that may not be written, before any work is done; say whether one is replaced."""
+    """Refuse an output that must not be written, before any work is done; return whether one is replaced."""
     from shoal.composition.earlier import earlier_files
     from shoal.recipe import shareable, shared_digest
     from shoal.table.overwriting import refuse_overwriting, replaces_release
@@ -180,10 +180,10 @@ def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bo
     return replaces_release(places.all, places.manifest, shared_digest(shareable(recipe)), force=force)
 
 
-def _refuse_later(flags: dict[str, Any]) -> None:
-    """Refuse what the contract names and this version does not have, instead of ignoring it."""
+def _refuse_unsupported(flags: dict[str, Any]) -> None:
+    """Refuse documented flags that this version does not support, instead of ignoring them."""
     faults = [
-        Fault("recipe.not_available", f"This version of shoal does not have {flag} yet.", "leave it out")
+        Fault("recipe.not_available", f"This version of shoal does not support {flag} yet.", "remove it")
         for flag, value in flags.items()
         if value
     ]

@@ -1,4 +1,4 @@
-"""`shoal compare`: every method at every k on one recipe."""
+"""`shoal compare`: run several methods at several k on one recipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.compiling import compiled_meanwhile
+from shoal.cli.compiling import compiling_in_background
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
     Goals,
@@ -23,7 +23,7 @@ from shoal.cli.flags import (
     save_recipe,
     with_table_flags,
 )
-from shoal.cli.summary import told, told_bound
+from shoal.cli.summary import bound_text, loss_text
 
 if TYPE_CHECKING:
     from shoal.recipe import Recipe
@@ -39,37 +39,37 @@ def compare(
         ),
     ],
     methods: Annotated[
-        str, typer.Option("--methods", metavar="A,B,...", help="See `shoal methods`; all takes every one.")
+        str, typer.Option("--methods", metavar="A,B,...", help="See `shoal methods`; all for every method.")
     ] = "all",
     k: Annotated[
         str | None,
-        typer.Option("--k", metavar="K,L,...", help="Smallest class sizes; without them, the recipe's."),
+        typer.Option("--k", metavar="K,L,...", help="Smallest class sizes; default: the recipe's."),
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Same seed, data and version: same losses.")
     ] = None,
     chart: Annotated[
         Path | None,
-        typer.Option("--chart", help="Draw loss and time against k; the ending (.svg, .png, .html) decides."),
+        typer.Option("--chart", help="Plot loss and time against k, as .svg, .png or .html."),
     ] = None,
-    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
+    table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     goal: Goals = None,
     no_bound: NoBound = False,
     save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare methods: loss of what each would publish, classes and time. Nothing is released.
+    """Compare methods by the loss of what they would publish, classes and time. Nothing is released.
 
-    A method's options in the recipe hold for that method alone; the others run with their defaults.
-    The seconds are those of the clustering alone; each method runs on a few rows beforehand, so
-    that compiling is not among them. Exit status 0 unless no method can run.
+    Method options in the recipe apply only to the recipe's method; the others use their defaults. Times
+    are for clustering only; each method first runs on a few rows, so that compilation is not included.
+    The exit status is 0 unless no method can run.
 
     Example:  shoal compare recipe.toml --methods all --k 5,10,25 --chart methods.svg
     """
     with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
         ks = None if k is None else _numbers(k)
-        # With k's of its own the command needs none from the recipe; any one will do to check the rest.
+        # With --k the recipe needs none; any valid k will do to validate the rest.
         changes = {
             "input": table.input(),
             "columns": table.columns(),
@@ -113,12 +113,12 @@ def _run(
         refuse_overwriting([chart], recipe.files)
         check_chart_target(chart)
     jobs = jobs_left(COMPARED if ALL in methods else [name for name in methods if name in COMPARED], recipe)
-    with progress_bar(quiet, stacked=False) as progress, compiled_meanwhile(jobs, progress, quiet):
+    with progress_bar(quiet, stacked=False) as progress, compiling_in_background(jobs, progress, quiet):
         return run(recipe, methods=methods, ks=ks, bound=bound, progress=progress)
 
 
 def _numbers(text: str) -> list[Any]:
-    """Turn texts into whole numbers; what is none stays as it is, to be reported with all other faults."""
+    """Parse integers; any other text stays as is, to be reported with all other faults."""
     return [_number(part) for part in names(text)]
 
 
@@ -130,19 +130,19 @@ def _number(text: str) -> int | str:
 
 
 def _print(result: dict[str, Any]) -> None:
-    """Print a table, the trials of each k together, and what its marks and seconds mean."""
+    """Print a table, grouped by k, with notes on its marks and times."""
     from rich.console import Console
 
     console = Console()
     table = _table(result["results"], gap=1 if console.width < 100 else 2)
-    # Where a terminal is too narrow, lines run over its edge: no digit may be cut off.
+    # On a narrow terminal let lines wrap rather than cut off digits.
     console.width = max(console.width, console.measure(table, options=Console(width=1000).options).minimum)
     console.print(table)
     losses = [trial["loss"] for trial in result["results"] if trial["loss"]]
     measure = "IL" if any(loss["il"] is not None for loss in losses) else "DM"
     lines = [
         f"* lowest {measure} at this k    - not defined",
-        f"seconds: clustering alone, after an untimed run on {result['warm_rows']:,} rows that compiles",
+        f"seconds: clustering only, after an untimed run on {result['warm_rows']:,} rows for compilation",
         *_bound_notes(result["results"]),
         *_label_notes(result["results"]),
         *_added_notes(result["results"]),
@@ -152,22 +152,22 @@ def _print(result: dict[str, Any]) -> None:
 
 
 def _bound_notes(results: list[dict[str, Any]]) -> list[str]:
-    """Say below what IL no method can go, at each k."""
-    bounds = {trial["k"]: told_bound(trial) for trial in results if trial["bound"] is not None}
+    """Return the lower bound of IL at each k."""
+    bounds = {trial["k"]: bound_text(trial) for trial in results if trial["bound"] is not None}
     return [f"lower bound of IL at k = {k}: {bound}" for k, bound in bounds.items()]
 
 
 def _added_notes(results: list[dict[str, Any]]) -> list[str]:
-    """Say what the column of added losses means, where there is one."""
+    """Explain the column of added losses, if there is one."""
     if all(trial["added_loss"] is None for trial in results):
         return []
     return [
-        "added: IL above that of the same method with k alone; seconds include both ways of keeping goals"
+        "added: IL compared with the same method for k alone; seconds include both ways of meeting the goals"
     ]
 
 
 def _label_notes(results: list[dict[str, Any]]) -> list[str]:
-    """Say which column CM counts where that is not the same for all methods."""
+    """Return which column CM counts, if it differs between methods."""
     by_label: dict[str, list[str]] = {}
     for trial in results:
         if trial["label"] is not None and trial["method"] not in by_label.setdefault(trial["label"], []):
@@ -181,21 +181,21 @@ _HEADERS = (
     ("", "", "", "dist.", "", "", "", "suppr.", ""),
     ("IL", "added", "GCP %", "ratio", "DM", "CM", "classes", "rows", "seconds"),
 )
-_ADDED = 1  # what further privacy goals cost; without them there is no such column
+_ADDED = 1  # index of the cost of additional goals, a column that is shown only with such goals
 
 
 def _table(results: list[dict[str, Any]], gap: int) -> Any:
-    """Make the table. All numbers of a trial are one cell, so that an error can stand in their place."""
+    """Build the table. All numbers of a trial are one cell, so that an error can replace them."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    told = [_cells(trial) if trial["error"] is None else [] for trial in results]
+    numbers = [_cells(trial) if trial["error"] is None else [] for trial in results]
     headers = [list(header) for header in _HEADERS]
     if all(trial["added_loss"] is None for trial in results):
-        for cells in filter(None, [*headers, *told]):
+        for cells in filter(None, [*headers, *numbers]):
             del cells[_ADDED]
-    widths = [max(map(len, column)) for column in zip(*headers, *filter(None, told), strict=True)]
+    widths = [max(map(len, column)) for column in zip(*headers, *filter(None, numbers), strict=True)]
 
     def line(cells: Sequence[str]) -> str:
         return (" " * gap).join(text.rjust(width) for text, width in zip(cells, widths, strict=True))
@@ -205,7 +205,7 @@ def _table(results: list[dict[str, Any]], gap: int) -> Any:
     table.add_column("\n  method", no_wrap=True, min_width=2 + longest)
     table.add_column("\nk", justify="right", no_wrap=True)
     table.add_column("\n".join(map(line, headers)), min_width=len(line(headers[0])))
-    for at, (trial, cells) in enumerate(zip(results, told, strict=True)):
+    for at, (trial, cells) in enumerate(zip(results, numbers, strict=True)):
         if at and trial["k"] != results[at - 1]["k"]:
             table.add_section()
         error = trial["error"]
@@ -216,7 +216,7 @@ def _table(results: list[dict[str, Any]], gap: int) -> Any:
 
 
 def _cells(trial: dict[str, Any]) -> list[str]:
-    """Write the numbers of a trial, in the order of the headers."""
+    """Format the numbers of a trial, in the order of the headers."""
     loss = trial["loss"]
     return [
         _loss(loss["il"]),
@@ -232,4 +232,4 @@ def _cells(trial: dict[str, Any]) -> list[str]:
 
 
 def _loss(il: float | None) -> str:
-    return "-" if il is None else told(il)
+    return "-" if il is None else loss_text(il)

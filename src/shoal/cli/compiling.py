@@ -1,4 +1,4 @@
-"""Compile what a run needs while it reads the table, and show that."""
+"""Compile the kernels that a run needs while it reads the table, and show progress."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from shoal.stages import Progress
 
 
 @contextmanager
-def compiled_meanwhile(jobs: Sequence[str], progress: Progress | None, quiet: bool) -> Iterator[None]:
-    """Let other processes do the jobs meanwhile, with a bar, or one line where there is no terminal."""
+def compiling_in_background(jobs: Sequence[str], progress: Progress | None, quiet: bool) -> Iterator[None]:
+    """Compile in other processes, showing a progress bar, or one line without a terminal."""
     from shoal.kernels.compiling.place import place
     from shoal.workflow.warming import compiled_meanwhile as compiled
 
     if place().complaint and not quiet:
         print(place().complaint, file=sys.stderr)
     elif jobs and not quiet and progress is None:
-        print("compiling for this machine, once; later runs start at once", file=sys.stderr)
+        print("compiling for this machine; later runs will start without this delay", file=sys.stderr)
     with compiled(jobs, counted(progress)):
         yield
 

@@ -1,7 +1,7 @@
 """What all commands share: options, output, errors and progress.
 
-Data goes to stdout, everything else to stderr. Nothing heavy is imported at the top, so that
-`shoal --help` answers at once.
+Data goes to stdout, everything else to stderr. Slow imports are deferred, so that `shoal --help` is
+fast.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ import typer
 from shoal.errors import CacheWarning, PrivacyWarning, ShoalError, printable
 from shoal.stages import Progress as Stages
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; all else on stderr.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and JSON, if asked).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; the rest on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors (and JSON with --json).")]
 
 _STAGES = {
     "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
     "measure": "measuring", "write": "writing", "verify": "verifying", "report": "reporting",
-    "warm-up": "warming up", "compile": "compiling for this machine, once",
+    "warm-up": "warming up", "compile": "compiling for this machine",
 }  # fmt: skip
 INTERRUPTED, INTERNAL = 130, 4
 
 
 @contextmanager
 def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
-    """Turn errors into one clear message and the exit status of the contract."""
+    """Convert errors to a message and the documented exit status."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning(quiet)
         warnings.simplefilter("always", PrivacyWarning)
@@ -43,13 +43,13 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
             _print_error(error, as_json)
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:
-            print("interrupted; nothing was left behind", file=sys.stderr)
+            print("interrupted; no files were left behind", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
         except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):
-            # A reader such as `head` may stop early; Rich then raises SystemExit.
+            # A reader such as `head` may close the pipe early; Rich then raises SystemExit.
             raise
-        except BaseException as error:  # a panic of a native library is no Exception
-            _print_fault(error, as_json)
+        except BaseException as error:  # a panic in a native library is not an Exception
+            _print_internal_error(error, as_json)
             raise typer.Exit(INTERNAL) from None
 
 
@@ -70,18 +70,18 @@ def _print_error(error: ShoalError, as_json: bool) -> None:
         )
 
 
-def _print_fault(error: BaseException, as_json: bool) -> None:
-    """Say where shoal broke. The exception's own text may quote a cell, so it is not shown."""
+def _print_internal_error(error: BaseException, as_json: bool) -> None:
+    """Report where an internal error occurred, but not its message, which may quote a cell."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "shoal" in Path(f.filename).parts]
-    place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
-    message = f"internal fault: {type(error).__name__} in {place}"
+    place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown location"
+    message = f"internal error: {type(error).__name__} in {place}"
     print(f"{message}\n\nhint: please report this line and your recipe, not your data", file=sys.stderr)
     if as_json:
         print_json({"error": {"code": "internal", "message": message, "hint": "", "faults": []}})
 
 
 def say(text: object, file: TextIO | None = None) -> None:
-    """Print lines for people, on stdout unless told otherwise, without what a terminal would obey."""
+    """Print human-readable text, on stdout by default, with control characters escaped."""
     print(printable(str(text), keep="\n"), file=file)
 
 
@@ -92,7 +92,7 @@ def print_json(data: dict[str, Any] | list[Any]) -> None:
 
 @contextmanager
 def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Stages | None]:
-    """Show a bar for each stage on a terminal, all or the last alone; give None where nobody looks."""
+    """Show a progress bar for each stage, or only for the current one; yield None without a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -103,16 +103,16 @@ def progress_bar(quiet: bool, *, stacked: bool = True) -> Iterator[Stages | None
         TextColumn("{task.description:>12}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[text]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 
-        def show(stage: str, share: float, told: str = "") -> None:
+        def show(stage: str, share: float, text: str = "") -> None:
             if stage not in tasks:
                 for earlier in () if stacked else tasks.values():
                     bars.update(earlier, visible=False)
-                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0, told="")
-            bars.update(tasks[stage], completed=share, told=told)
+                tasks[stage] = bars.add_task(_STAGES.get(stage, stage), total=1.0, text="")
+            bars.update(tasks[stage], completed=share, text=text)
 
         yield show

@@ -1,6 +1,6 @@
-"""Flags that several commands take, and the recipe that they make.
+"""Flags shared by several commands, and the recipe built from them.
 
-Typer reads the parameters of a function. A command names one parameter of the type `TableFlags`, and
+Typer reads the parameters of a function. A command declares one parameter of type `TableFlags`, and
 `with_table_flags` replaces it with one parameter for each flag, so that all commands take the same flags.
 """
 
@@ -44,26 +44,26 @@ def _input(flag: str, text: str, metavar: str) -> Any:
 
 @dataclass(frozen=True)
 class TableFlags:
-    """What flags say about a table: the role of each column, how its values relate, and missing values."""
+    """The flags that describe a table: column roles, how values relate, and missing values."""
 
     quasi: Annotated[str | None, _columns("--quasi", "Columns that an outsider may know about a person.")] = (
         None
     )
-    sensitive: Annotated[str | None, _columns("--sensitive", "Columns to protect; released as they are.")] = (
+    sensitive: Annotated[str | None, _columns("--sensitive", "Columns to protect; released unchanged.")] = (
         None
     )
-    identifier: Annotated[str | None, _columns("--identifier", "Columns that name a person; left out.")] = (
-        None
-    )
-    subject: Annotated[
-        str | None, _columns("--subject", "The column that tells people apart; k counts people.", "COLUMN")
+    identifier: Annotated[
+        str | None, _columns("--identifier", "Columns that name a person; not released.")
     ] = None
-    keep: Annotated[str | None, _columns("--keep", "Other columns to release as they are.")] = None
-    drop: Annotated[str | None, _columns("--drop", "Other columns to leave out.")] = None
+    subject: Annotated[
+        str | None, _columns("--subject", "The column that identifies people; k counts people.", "COLUMN")
+    ] = None
+    keep: Annotated[str | None, _columns("--keep", "Other columns to release unchanged.")] = None
+    drop: Annotated[str | None, _columns("--drop", "Other columns to omit.")] = None
     default: Annotated[str | None, _columns("--default", "Role of all other columns: drop.", "drop")] = None
     kind: Annotated[
         list[str] | None,
-        _columns("--kind", "numeric, categorical, ordinal or date; found if not given.", "COLUMN=KIND"),
+        _columns("--kind", "numeric, categorical, ordinal or date; default: detected.", "COLUMN=KIND"),
     ] = None
     order: Annotated[
         list[str] | None,
@@ -71,13 +71,13 @@ class TableFlags:
     ] = None
     weight: Annotated[
         list[str] | None,
-        _columns("--weight", "How much the loss of this column counts; 1 if not given.", "COLUMN=NUMBER"),
+        _columns("--weight", "Weight of the column's loss; default: 1.", "COLUMN=NUMBER"),
     ] = None
     hierarchy: Annotated[
         list[str] | None,
         _columns(
             "--hierarchy",
-            'A file, or a table as a recipe has it: zip="{ prefix = 1 }".',
+            'A file, or a table as in a recipe: zip="{ prefix = 1 }".',
             "COLUMN=FILE|{...}",
         ),
     ] = None
@@ -89,13 +89,13 @@ class TableFlags:
         str | None,
         _rows(
             "--missing",
-            "Rows that miss a quasi value: category (missing is a value like any other), suppress or error.",
+            "Rows with a missing quasi value: category (missing is an ordinary value), suppress or error.",
             "WORD",
         ),
     ] = None
     max_suppressed: Annotated[
         float | None,
-        _rows("--max-suppressed", "The largest share of rows that may be left out: 0.02.", "SHARE"),
+        _rows("--max-suppressed", "Share of rows that may be suppressed, for example 0.02.", "SHARE"),
     ] = None
     missing_values: Annotated[
         str | None, _input("--missing-values", "Texts that mean missing, besides the empty one.", "NA,?")
@@ -103,15 +103,15 @@ class TableFlags:
     names: Annotated[
         str | None, _input("--names", "Column names of a table without a header line.", "A,B")
     ] = None
-    separator: Annotated[str | None, _input("--separator", "Between cells; found if not given.", ";")] = None
-    encoding: Annotated[str | None, _input("--encoding", "If it is not UTF-8: latin-1.", "NAME")] = None
+    separator: Annotated[str | None, _input("--separator", "Cell separator; default: detected.", ";")] = None
+    encoding: Annotated[str | None, _input("--encoding", "If not UTF-8, for example latin-1.", "NAME")] = None
 
     def is_empty(self) -> bool:
         """Return whether no flag is given."""
         return all(getattr(self, field.name) is None for field in fields(self))
 
     def columns(self) -> dict[str, Any]:
-        """Return the [columns] section that the flags make."""
+        """Return the [columns] section specified by the flags."""
         from shoal.recipe import roles_of
 
         lists = {role: names(getattr(self, role)) for role in _LISTED}
@@ -125,11 +125,11 @@ class TableFlags:
         return {**section, "default": self.default}
 
     def privacy(self) -> dict[str, Any]:
-        """Return the keys of the [privacy] section that the flags make."""
+        """Return the keys of the [privacy] section specified by the flags."""
         return {"missing": self.missing, "max_suppressed": self.max_suppressed}
 
     def input(self) -> dict[str, Any]:
-        """Return the keys of the [input] section that the flags make."""
+        """Return the keys of the [input] section specified by the flags."""
         return {
             "missing": ["", *names(self.missing_values)] if self.missing_values else None,
             "names": names(self.names) or None,
@@ -172,18 +172,18 @@ Goals = Annotated[
     typer.Option("--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'),
 ]
 NoBound = Annotated[
-    bool, typer.Option("--no-bound", help="Skip the lower bound of the loss: it saves a few seconds.")
+    bool, typer.Option("--no-bound", help="Skip the lower bound of the loss, to save a few seconds.")
 ]
 SaveRecipe = Annotated[
     Path | None,
-    typer.Option("--save-recipe", metavar="FILE", help="Also write what the flags say as a recipe (.toml)."),
+    typer.Option("--save-recipe", metavar="FILE", help="Also write the flags as a recipe (.toml)."),
 ]
 Views = Annotated[
     str | None,
     typer.Option(
         "--views",
         metavar="WORD|A,B;A,C",
-        help="Several tables from one: equal, unequal, nested, or the quasi columns of each; whole for one.",
+        help="Publish several tables: equal, unequal, nested, or the quasi columns of each; whole for one.",
         rich_help_panel=_VIEWS,
     ),
 ]
@@ -192,42 +192,42 @@ ViewsBy = Annotated[
     typer.Option(
         "--views-by",
         metavar="WORD",
-        help="How views are made: clustering (each by itself) or projection (of one clustering).",
+        help="How views are built: clustering (each separately) or projection (of one clustering).",
         rich_help_panel=_VIEWS,
     ),
 ]
 
 
 def read_goals(goals: Iterable[str] | None) -> list[dict[str, Any]] | None:
-    """Return the goals that flags state; None without flags, which leaves a recipe's goals as they are."""
+    """Return the goals given by flags; None without such flags, which keeps the goals of a recipe."""
     from shoal.recipe.goals import from_text
 
     return [from_text(text) for text in goals] if goals else None
 
 
 def read_views(views: str | None, views_by: str | None = None) -> dict[str, Any]:
-    """Return the keys of the [output] section that the flags for views make."""
+    """Return the keys of the [output] section specified by the flags for views."""
     if views == "whole" and views_by is None:
-        return {"views": views, "views_by": "clustering"}  # a recipe's own would have no meaning
+        return {"views": views, "views_by": "clustering"}  # the recipe's views_by would not apply
     if views is None or views in _VIEW_WORDS:
         return {"views": views, "views_by": views_by}
     if "," not in views and ";" not in views:
-        message = "--views takes one of its words, or columns with commas between them and ; between views."
-        hint = f'words: {", ".join(_VIEW_WORDS)}; columns: --views "age,sex;age,zip"'
+        message = "--views takes a keyword, or columns separated by commas and views separated by semicolons."
+        hint = f'keywords: {", ".join(_VIEW_WORDS)}; columns: --views "age,sex;age,zip"'
         raise RecipeError("recipe.invalid", message, hint)
     lists = [[name.strip() for name in view.split(",")] for view in views.split(";")]
     return {"views": [[] if names == [""] else names for names in lists], "views_by": views_by}
 
 
 def is_recipe(source: Path) -> bool:
-    """Return whether a file is a recipe, or a manifest, which holds one; any other is a table."""
-    from shoal.recipe import MANIFEST_ENDING
+    """Return whether a file is a recipe or a manifest, which contains one; otherwise it is a table."""
+    from shoal.recipe import MANIFEST_SUFFIX
 
-    return source.suffix.lower() == ".toml" or source.name.endswith(MANIFEST_ENDING)
+    return source.suffix.lower() == ".toml" or source.name.endswith(MANIFEST_SUFFIX)
 
 
 def load_recipe(source: Path, changes: dict[str, Any]) -> Recipe:
-    """Load a recipe and lay the flags over it; or make one for a table from flags alone."""
+    """Load a recipe and override it with the flags, or build one for a table from the flags."""
     from shoal.recipe import Recipe
 
     if is_recipe(source):
@@ -236,7 +236,7 @@ def load_recipe(source: Path, changes: dict[str, Any]) -> Recipe:
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:
-    """Write a recipe as TOML, with paths as seen from its folder. A recipe that says something else stays."""
+    """Write a recipe as TOML, with paths relative to its folder; never overwrite a different file."""
     from shoal.table.overwriting import refuse_overwriting
     from shoal.table.write import move_into_place, temporary, write_text
 
@@ -245,7 +245,7 @@ def save_recipe(recipe: Recipe, path: Path) -> None:
     if path.exists():
         if path.is_file() and path.read_bytes() == text.encode():
             return
-        message = f"{path} exists and says something else."
+        message = f"{path} exists and has different contents."
         raise OutputError("output.exists", message, "choose another name for --save-recipe")
     with temporary(path) as file:
         write_text(text, file)
@@ -258,7 +258,7 @@ def names(text: str | None) -> list[str]:
 
 
 def _pairs(flag: str, texts: Iterable[str], *, at_last: bool = False) -> Iterator[tuple[str, str]]:
-    """Split COLUMN=TEXT, at the last sign where the name may contain it and the text cannot."""
+    """Split COLUMN=TEXT; with `at_last` at the last =, for texts that cannot contain one."""
     for text in texts:
         name, equals, value = text.rpartition("=") if at_last else text.partition("=")
         if not equals or not name.strip() or not value.strip():
@@ -268,7 +268,7 @@ def _pairs(flag: str, texts: Iterable[str], *, at_last: bool = False) -> Iterato
 
 
 def _number(text: str) -> float | str:
-    """Read a number; what is none stays a text, so that it is reported with all other faults."""
+    """Parse a number; any other text stays as is, to be reported with all other faults."""
     try:
         return float(text)
     except ValueError:
@@ -276,13 +276,13 @@ def _number(text: str) -> float | str:
 
 
 def _hierarchy(text: str) -> str | dict[str, Any]:
-    """Read an inline table, or take a path, relative to the working directory as in all flags."""
+    """Parse an inline table, or resolve a path relative to the working directory."""
     if not text.startswith("{"):
         return str(Path(text).absolute())
     try:
         table: dict[str, Any] = tomllib.loads(f"hierarchy = {text}")["hierarchy"]
     except tomllib.TOMLDecodeError:
-        message = "A hierarchy in braces is not a TOML table."
+        message = "A hierarchy in braces is not a valid TOML table."
         raise RecipeError(
             "recipe.invalid", message, f"for example --hierarchy {_EXAMPLES['hierarchy'][1]}"
         ) from None

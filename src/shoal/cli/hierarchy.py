@@ -1,4 +1,4 @@
-"""`shoal hierarchy`: make, look at and convert hierarchies."""
+"""`shoal hierarchy`: build, show and convert hierarchies."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from shoal.hierarchy.tree import Tree
 
 app = typer.Typer(
-    help="Make, look at, and convert hierarchies.",
+    help="Build, show and convert hierarchies.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_ENDINGS = (".csv", ".toml", ".json")
+_EXTENSIONS = (".csv", ".toml", ".json")
 _BUILDER = "How the tree is built (at most one)"
-_INDENT = 4  # of Rich's trees
-_DEPTHS = 20  # of which `show` lists the number of nodes
+_INDENT = 4  # of Rich trees
+_DEPTHS = 20  # for which `show` lists the number of nodes
 
 
 @app.command()
@@ -73,7 +73,7 @@ def build(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where the hierarchy goes: .csv (ARX), .toml or .json (nested)."),
+        typer.Option("-o", "--output", help="Path of the hierarchy: .csv (ARX), .toml or .json (nested)."),
     ] = None,
     separator: Annotated[
         str | None, typer.Option("--separator", help="One character between the cells of FILE; \\t is a tab.")
@@ -89,7 +89,7 @@ def build(
 ) -> None:
     """Build a hierarchy from the values of one column of a table.
 
-    Without a builder flag, one is chosen by the kind of the column. Without -o, nothing is written.
+    Without a builder flag, the kind of the column determines the builder. Without -o, nothing is written.
     Values and groups with fewer than 10 rows are never shown, only counted.
 
     Example:  shoal hierarchy build people.csv --column zip --prefix 1 -o zip.csv
@@ -115,17 +115,17 @@ def build(
             say(f"column `{column}`: {kind}, {len(values):,} distinct values, "
                   f"{n_missing:,} of {n_rows:,} rows missing")  # fmt: skip
             say(f"hierarchy: {plan}\n")
-            has_telling_ends = _has_telling_ends(plan, values, rows)
-            _print_picture(outline(tree, rows=leaf_rows, hide_groups=has_telling_ends), "")
+            reveals_extremes = _reveals_extremes(plan, values, rows)
+            _print_picture(outline(tree, rows=leaf_rows, hide_groups=reveals_extremes), "")
             say(f"\n{shape(tree)}")
-            if has_telling_ends:
+            if reveals_extremes:
                 flag = "--dates" if kind == "date" else "--intervals"
-                _note("the ends of the intervals follow from the smallest and largest values, which few rows "
-                      f"hold, so they are not shown; {flag} gives round ends")  # fmt: skip
+                _note("the ends of the intervals depend on the smallest and largest values, which few rows "
+                      f"have, so they are not shown; use {flag} for round ends")  # fmt: skip
             if output is not None:
                 say(f"written: {output}\n\n{_recipe_lines(column, kind, output)}")
         if output is not None and not quiet:
-            _note("the file lists every value of the column, rare ones too: treat it like the data itself")
+            _note("the file lists every value of the column, even rare ones: protect it like the data")
 
 
 @app.command()
@@ -134,7 +134,7 @@ def show(
         Path, typer.Argument(metavar="FILE", help="A hierarchy: .csv (ARX), .toml or .json (nested).")
     ],
     column: Annotated[
-        str | None, typer.Option("--column", help="The column it is for, to name it in titles and messages.")
+        str | None, typer.Option("--column", help="Name of its column, for titles and messages.")
     ] = None,
     depth: Annotated[
         int | None,
@@ -143,7 +143,7 @@ def show(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw a hierarchy file as a tree, long lists shortened, with its size and height.
+    """Draw a hierarchy file as a tree, with long lists shortened, and show its size and height.
 
     Example:  shoal hierarchy show zip.csv --depth 2
     """
@@ -158,20 +158,20 @@ def show(
             root = outline(tree, depth)
             _print_picture(root, f"hierarchy of column `{column}`" if column else "")
             say(f"\n{size}")
-            more = f", and {len(size.levels) - _DEPTHS:,} depths more" if len(size.levels) > _DEPTHS else ""
+            more = f", and {len(size.levels) - _DEPTHS:,} more depths" if len(size.levels) > _DEPTHS else ""
             say(f"nodes at each depth: {', '.join(f'{n:,}' for n in size.levels[:_DEPTHS])}{more}")
             if is_cut(root) and depth is None:
-                say("nodes are left closed to keep this short; --depth opens more")
+                say("some nodes are not expanded, for brevity; use --depth to expand more")
 
 
 @app.command()
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="A hierarchy: .csv (ARX), .toml or .json.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="Where it goes: .csv (ARX), .toml or .json.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Output path: .csv (ARX), .toml or .json.")],
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert a hierarchy between ARX CSV and nested TOML or JSON, by the endings of the files.
+    """Convert a hierarchy between ARX CSV and nested TOML or JSON, according to the file extensions.
 
     Example:  shoal hierarchy convert zip.csv zip.toml
     """
@@ -189,14 +189,14 @@ def convert(
 
 
 def _asked(intervals: str | None, prefix: int | None, dates: str | None, default: bool) -> Plan | None:
-    """Return what the builder flags ask for, or None where none is given."""
+    """Return the plan given by the builder flags, or None without them."""
     from shoal.hierarchy.suggest import Plan
 
     given = {"--intervals": intervals, "--prefix": prefix, "--dates": dates, "--default": default or None}
     flags = [flag for flag, value in given.items() if value is not None]
     if len(flags) > 1:
         message = f"{', '.join(flags[:-1])} and {flags[-1]} cannot be used together."
-        raise RecipeError("recipe.invalid", message, "a tree is built in one way: leave out all but one")
+        raise RecipeError("recipe.invalid", message, "use only one of them")
     if intervals is not None:
         return Plan("intervals", tuple(_number(text) for text in names(intervals)))
     if prefix is not None:
@@ -212,14 +212,14 @@ def _number(text: str) -> int | float:
             return kind(text)
         except ValueError:
             continue
-    message = "--intervals takes numbers, separated by commas."
+    message = "--intervals takes numbers separated by commas."
     raise RecipeError("recipe.invalid", message, "for example --intervals 5,10,20")
 
 
 def _column(
     file: Path, name: str, plan: Plan | None, separator: str | None, missing: str | None
 ) -> tuple[str, list[Any], list[int], int]:
-    """Read one column: its kind, its distinct canonical values, the rows of each, the missing rows."""
+    """Read a column: its kind, distinct canonical values, the row count of each, and missing rows."""
     from shoal.recipe import Column, Input, did_you_mean
     from shoal.table.frames import series
     from shoal.table.kinds import settle
@@ -228,30 +228,30 @@ def _column(
     try:
         given = Input(separator="\t" if separator == "\\t" else separator, missing=["", *names(missing)])
     except ValueError:
-        message = "--separator takes one character that is no quote."
+        message = "--separator takes one character other than a quote."
         raise RecipeError("recipe.invalid", message, "for example --separator ';'") from None
     table = read(file, given)
     if name not in table.columns:
-        # The columns present are not listed: without a header line they are somebody's row.
+        # The columns are not listed: without a header line they are somebody's row.
         message = f"The table has {table.width} columns, but no column `{name}`."
-        hint = did_you_mean(name, table.columns) or "column names are those of the table's header line"
+        hint = did_you_mean(name, table.columns) or "column names are read from the table's header line"
         raise RecipeError("recipe.unknown_column", message, hint)
-    # The flag says the kind, as the same words would in a recipe.
-    said: dict[str, Any] = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
-    kind, canonical = settle(series(table, name), Column(role="quasi", hierarchy=said or None))
+    # The flag determines the kind, like the same hierarchy in a recipe.
+    hierarchy: dict[str, Any] = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
+    kind, canonical = settle(series(table, name), Column(role="quasi", hierarchy=hierarchy or None))
     n_missing = canonical.null_count()
     if n_missing == len(canonical):
         message = f"The hierarchy of column `{name}` cannot be built: all of its values are missing."
-        raise HierarchyError("hierarchy.build", message, "name a column that holds values")
+        raise HierarchyError("hierarchy.build", message, "choose a column that contains values")
     counts = canonical.drop_nulls().alias("value").value_counts().sort("value")
     return kind, counts["value"].to_list(), counts["count"].to_list(), n_missing
 
 
-def _has_telling_ends(plan: Plan, values: Sequence[Any], rows: Sequence[int]) -> bool:
-    """Say whether the intervals begin or end at a value that few rows hold.
+def _reveals_extremes(plan: Plan, values: Sequence[Any], rows: Sequence[int]) -> bool:
+    """Return whether the interval ends reveal a smallest or largest value that few rows have.
 
-    The default ones are counted from the smallest value: even where its own label is not shown, it
-    follows from those of its neighbours. The largest is an end where not all numbers are integers.
+    Default intervals start at the smallest value, so any of their labels reveals it. If not all numbers
+    are integers, they end at the largest.
     """
     from shoal.hierarchy.picture import RARE
 
@@ -262,7 +262,7 @@ def _has_telling_ends(plan: Plan, values: Sequence[Any], rows: Sequence[int]) ->
 
 
 def _load(path: Path, column: str | None = None) -> Tree:
-    """Read a hierarchy file; without a column, messages name the file."""
+    """Load a hierarchy file; without a column, messages name the file."""
     from shoal.hierarchy import load
 
     try:
@@ -275,43 +275,43 @@ def _load(path: Path, column: str | None = None) -> Tree:
 
 
 def _check_target(path: Path, reads: dict[str, Path]) -> None:
-    """Refuse a place that cannot be right, before any work is done."""
+    """Refuse a path that cannot be written, before any work is done."""
     from shoal.table.overwriting import refuse_overwriting
 
     refuse_overwriting([path], reads)
-    if path.suffix.lower() not in _ENDINGS:
-        message = f"The output {path} has an ending that hierarchies are not written in."
-        raise OutputError("output.unwritable", message, f"endings: {', '.join(_ENDINGS)}")
+    if path.suffix.lower() not in _EXTENSIONS:
+        message = f"The output {path} has an extension that is not supported for hierarchies."
+        raise OutputError("output.unwritable", message, f"extensions: {', '.join(_EXTENSIONS)}")
     try:
         is_folder, has_folder = path.is_dir(), path.parent.is_dir()
     except OSError:
-        return  # whoever opens the files says what is wrong with them
+        return  # reported when the files are opened
     if is_folder:
         raise OutputError("output.unwritable", f"The output {path} is a folder.", "name a file")
     if not has_folder:
-        message = f"The folder {path.parent} of the output does not exist."
-        raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
+        message = f"The output folder {path.parent} does not exist."
+        raise OutputError("output.unwritable", message, "create the folder, or write elsewhere")
 
 
 def _write(tree: Tree, path: Path, column: str) -> None:
-    """Write a tree in the layout of the file's ending, and move it into place once it reads back the same."""
+    """Write a tree in the layout of the file extension, and move it into place if it reads back unchanged."""
     from shoal.hierarchy import write_arx
     from shoal.hierarchy.nested import json_text, toml_text
     from shoal.table.write import move_into_place, temporary, write_text
 
-    ending = path.suffix.lower()
+    extension = path.suffix.lower()
     try:
         "".join(tree.labels).encode()
         with temporary(path) as draft:
-            if ending == ".csv":
+            if extension == ".csv":
                 write_arx(tree, draft)
             else:
-                write_text(toml_text(tree) if ending == ".toml" else json_text(tree), draft)
+                write_text(toml_text(tree) if extension == ".toml" else json_text(tree), draft)
             if not _reads_back(draft, tree, column):
-                raise _lossy(tree, ending, column)
+                raise _lossy(tree, extension, column)
             move_into_place(draft, path)
-    except (UnicodeEncodeError, RecursionError):  # half a character, as JSON can spell it, or a deep tree
-        raise _lossy(tree, ending, column) from None
+    except (UnicodeEncodeError, RecursionError):  # a lone surrogate, which JSON allows, or a deep tree
+        raise _lossy(tree, extension, column) from None
 
 
 def _reads_back(path: Path, tree: Tree, column: str) -> bool:
@@ -323,23 +323,23 @@ def _reads_back(path: Path, tree: Tree, column: str) -> bool:
         return False
 
 
-def _lossy(tree: Tree, ending: str, column: str) -> HierarchyError | OutputError:
+def _lossy(tree: Tree, extension: str, column: str) -> HierarchyError | OutputError:
     if tree.labels[0] in tree.labels[1:]:
         return HierarchyError(
             "hierarchy.duplicate",
-            f"Column `{column}` holds a value that is spelled like the root of the tree.",
-            f"the root is {tree.labels[0]}; count such cells as missing (--missing-values), or change them",
+            f"Column `{column}` contains a value that equals the root of the tree.",
+            f"the root is {tree.labels[0]}; treat such cells as missing (--missing-values), or change them",
         )
     return OutputError(
         "output.unwritable",
-        f"The hierarchy of `{column}` would not be the same when read back from a {ending} file.",
-        "a very deep tree fits .csv only; values that are no proper text, or end in control characters, "
-        "fit no file",
+        f"The hierarchy of `{column}` cannot be represented in a {extension} file.",
+        "a very deep tree requires .csv; values that are not valid text, or end in control characters, "
+        "cannot be written to any file",
     )
 
 
 def _recipe_lines(column: str, kind: str, output: Path) -> str:
-    """Say how a recipe uses the file; the kind matters, as a file alone makes a column categorical."""
+    """Return the recipe lines that use the file; without a kind the column would be categorical."""
     from shoal.hierarchy.nested import quoted
 
     key = column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else quoted(column)
@@ -398,7 +398,7 @@ def _print_picture(root: Branch, title: str) -> None:
 
 
 def _line(one: Branch, width: int, encoding: str, dots: str) -> Any:
-    """Write a node with the number of leaves below it, in characters that the terminal can show."""
+    """Format a node with its number of leaves, in characters that the terminal can show."""
     from rich.text import Text
 
     from shoal.hierarchy.picture import counted
@@ -406,7 +406,7 @@ def _line(one: Branch, width: int, encoding: str, dots: str) -> Any:
     if one.label is None:
         label = f"[{dots}, {dots}]"
     else:
-        label = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in one.label) or '""'
+        label = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in one.label) or '""'
     count = "" if one.is_leaf else f" ({counted(one.n_leaves)})"
     text = Text(label.encode(encoding, "backslashreplace").decode(encoding), no_wrap=True)
     text.truncate(width - len(count), overflow="ellipsis" if dots == "…" else "crop")

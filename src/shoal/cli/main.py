@@ -16,7 +16,7 @@ app = typer.Typer(
     name="shoal",
     help="Publish tables about people safely: every released row hides among at least k that look alike.",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,  # a traceback with local variables would show cells
+    pretty_exceptions_enable=False,  # a traceback with local variables could show cells
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
@@ -46,26 +46,26 @@ def _shoal(
     pass
 
 
-def _clean_up_when_told_to_end() -> None:
-    """Let a job that is told to end, or whose terminal is closed, clean up behind it, as on Ctrl-C."""
+def _clean_up_on_termination() -> None:
+    """Clean up on SIGTERM, or when the terminal is closed, as on Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Windows has no such signal, and a job that was started with nohup is meant to go on.
+    # Windows has no SIGHUP, and a process started with nohup should keep running.
     hang_up = getattr(signal, "SIGHUP", None)
     if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
         signal.signal(hang_up, signal.default_int_handler)
 
 
 def main() -> None:
-    """Run the command line and end the process."""
-    _clean_up_when_told_to_end()
+    """Run the command line and exit."""
+    _clean_up_on_termination()
     status = _run()
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # the disk is full, or nobody reads
+    except OSError:  # the disk is full, or the pipe is closed
         status = status or 1
     atexit._run_exitfuncs()
-    # Everything is closed and cleaned up. Python would take another fifth of a second to take itself apart.
+    # Everything is closed and cleaned up. A regular shutdown of Python would take another 0.2 s.
     os._exit(status)
 
 

@@ -1,4 +1,4 @@
-"""`shoal measure`: what a table risks as it is, and what a release has lost."""
+"""`shoal measure`: the risk of a raw table, and the information loss of a release."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ def measure(
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="A recipe or manifest; or use flags for the columns.")
     ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="Rows in smaller classes are counted as at risk.")
-    ] = None,
-    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
+    k: Annotated[int | None, typer.Option("--k", help="Rows in smaller classes count as at risk.")] = None,
+    table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     released: Annotated[
         Path | None, typer.Option("--released", help="A release of this table, to measure its loss.")
     ] = None,
@@ -31,10 +29,10 @@ def measure(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure the raw table's risk and, with --released, the loss and risk of a release.
+    """Measure the risk of the raw table and, with --released, the loss and risk of a release.
 
-    The release is measured from the file and the raw table's ranges alone. It may be by another tool:
-    intervals, masks and suppressed cells as ARX, sdcMicro and anjana write them are understood.
+    Only the released file and the ranges of the raw table are used. The release may come from another
+    tool: intervals, masks and suppressed cells of ARX, sdcMicro and anjana are recognized.
 
     Flags override the values of a recipe.
     """
@@ -76,7 +74,7 @@ def _print(numbers: dict[str, Any]) -> None:
         table.add_row(f"rows {key.replace('_', ' ')}", *(f"{risk[key]:,}" for risk in risks if risk))
     Console().print(table)
     if "loss" in numbers:
-        losses = Table(title="loss of what was published", title_justify="left", show_header=False)
+        losses = Table(title="loss of the release", title_justify="left", show_header=False)
         for key, value in {**numbers["loss"], **numbers["measures"]}.items():
             losses.add_row(key, "not defined" if value is None else f"{value:,.6g}")
         Console().print(losses)
@@ -84,7 +82,7 @@ def _print(numbers: dict[str, Any]) -> None:
 
 
 def _style_lines(read_as: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Say how labels in another tool's style were read, one line for each column that has any."""
+    """Return how labels in the style of another tool were read, one line per column that has any."""
     from shoal.measure.labels import counted
 
     return [

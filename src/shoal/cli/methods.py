@@ -1,4 +1,4 @@
-"""`shoal methods`: what each method is."""
+"""`shoal methods`: describe the methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print about a release: what was published, what holds, and where the files are."""
+"""The summary of a release that commands print: what was published, which goals hold, where the files are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Say in a few lines what was released and what holds, and whether it took the place of something."""
-    lines = [_summary(result)] + (["  replaced: what lay there before"] if result["replaced"] else [])
+    """Summarize what was released, which goals hold, and whether files were replaced."""
+    lines = [_summary(result)] + (["  replaced existing files"] if result["replaced"] else [])
     return "\n".join(lines)
 
 
@@ -35,7 +35,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
     lines += accepted_lines(result)
     lines += [
-        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
@@ -45,13 +45,13 @@ def _summary(result: dict[str, Any]) -> str:
 
 
 def _two_tables(result: dict[str, Any]) -> str:
-    """Say in a few lines what was released and what holds, and what does not."""
+    """Summarize a release in two tables: what was released, what holds, and what does not."""
     (goal,) = result["goals"]
     quasi, sensitive = result["files"]
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows in {result['classes']:,} groups "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
-        "  method anatomy: quasi values unchanged, sensitive ones in a table of their own",
+        "  method anatomy: quasi values unchanged, sensitive values in a separate table",
         f"  {kinds_line(result['kinds'])}",
         f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
         "verified on the written files",
@@ -67,7 +67,7 @@ def _two_tables(result: dict[str, Any]) -> str:
 
 
 def _several_views(result: dict[str, Any]) -> str:
-    """Say in a few lines what was released in each view and what holds."""
+    """Summarize what was released in each view and which goals hold."""
     lines = [
         f"released {len(result['views'])} views of {result['rows']:,} rows, {result['seconds']:.1f} s",
         f"  method {result['method']}" + (f" ({result['reason']})" if result["reason"] else ""),
@@ -78,7 +78,7 @@ def _several_views(result: dict[str, Any]) -> str:
         lines += _view_lines(number, view)
     gcp = _share(result)
     lines += [
-        f"  information loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % is nothing left)",
+        f"  loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
         *accepted_lines(result),
@@ -99,7 +99,7 @@ def _view_lines(number: int, view: dict[str, Any]) -> list[str]:
 
 
 def _share(result: dict[str, Any]) -> float:
-    """Return the GCP of what was published, or of the classes where typical values have none."""
+    """Return the GCP of the published values, or of the classes if typical values are published."""
     gcp = result["loss"]["gcp"]
     share: float = result["loss_tight"]["gcp"] if gcp is None else gcp
     return share
@@ -109,14 +109,14 @@ def _together(result: dict[str, Any]) -> list[str]:
     if len(result["views"]) == 1 and result["composition"] is None:
         return ["there is one view"]
     if result["views_by"] == "projection":
-        return ["all views show one clustering: they tell no more than its release in one table would"]
+        return ["all views show the same clustering: they reveal no more than its release in one table"]
     if result["composition"] is None:
-        return ["not checked together: whoever has several views may learn more than each one tells"]
+        return ["not checked together: several views may reveal more than each of them alone"]
     return composition_lines(result["composition"])
 
 
 def goal_line(goal: dict[str, Any]) -> str:
-    """Say what was asked of a goal and what is achieved."""
+    """Format a goal with its requested and achieved value."""
     column = goal["column"]
     names = [column] if isinstance(column, str) else column or []
     about = f" of {' and '.join(f'`{name}`' for name in names)}" if names else ""
@@ -133,34 +133,34 @@ def _short(number: float | None) -> str:
 
 
 def composition_lines(found: dict[str, Any] | None) -> list[str]:
-    """Say what several tables give away together, as far as that was looked at."""
+    """Summarize what several tables reveal together, if that was checked."""
     if found is None:
         return []
     lines = [f"together with {found['views'] - 1} more tables: {found['verdict']}"]
     if not found["holds"]:
         lines.append(
-            f"ACCEPTED although {found['refused_rows']} of {found['rows']} rows are below the goals: fewer "
-            f"than k = {found['k']} values left over for {found['below_m']}, {found['below_j']} linked from "
-            "table to table"
+            f"ACCEPTED although {found['refused_rows']} of {found['rows']} rows do not meet the goals: fewer "
+            f"than k = {found['k']} possible values for {found['below_m']}, {found['below_j']} linked across "
+            "tables"
         )
     return lines
 
 
 def accepted_lines(result: dict[str, Any]) -> list[str]:
-    """Say which dangers were taken knowingly."""
+    """List the accepted dangers."""
     return [f"  ACCEPTED: {danger['message']}" for danger in result["dangers"] if danger["accepted"]]
 
 
 def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:
-    """Tell the kinds of the quasi columns in one line: those that were found, then those given.
+    """Format the kinds of the quasi columns in one line: those detected, then those given.
 
     Examples
     --------
     >>> kinds_line({"age": {"kind": "numeric", "found": True}, "born": {"kind": "date", "found": False}})
-    'kinds found: age numeric; given: born date'
+    'kinds detected: age numeric; given: born date'
     """
     parts = []
-    for title, is_found in (("found", True), ("given", False)):
+    for title, is_found in (("detected", True), ("given", False)):
         listed = [f"{name} {of['kind']}" for name, of in kinds.items() if of["found"] is is_found]
         if listed:
             parts.append(f"{title}: {', '.join(listed)}")
@@ -168,24 +168,24 @@ def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def bound_lines(result: dict[str, Any]) -> list[str]:
-    """Say how far the loss of a release is from what every release must lose; nothing without a bound."""
+    """Compare the loss of a release with the lower bound, if there is one."""
     if result["bound"] is None:
         return []
     il = result["loss"]["il"]
-    if il is None:  # typical values are no boxes, but their classes are
+    if il is None:  # typical values are not boxes, but their classes are
         il = result["loss_tight"]["il"] if "loss_tight" in result else None
-    line = f"lower bound of Total IL: {told_bound(result)}"
+    line = f"lower bound of Total IL: {bound_text(result)}"
     if il is not None and result["bound"] > 0:
-        line += f"; here it is {told(il)}, {il / result['bound']:.2f} times that"
+        line += f"; this release has {loss_text(il)}, {il / result['bound']:.2f} times the bound"
     return [line]
 
 
-def told_bound(result: dict[str, Any]) -> str:
-    """Write a bound, whether it is an estimate, and how it was found."""
+def bound_text(result: dict[str, Any]) -> str:
+    """Format a bound, whether it is an estimate, and how it was computed."""
     kind = "an estimate: " if result["bound_is_estimate"] else ""
-    return f"{told(result['bound'])} ({kind}{result['bound_how']})"
+    return f"{loss_text(result['bound'])} ({kind}{result['bound_how']})"
 
 
-def told(loss: float) -> str:
-    """Write a loss: whole numbers where it is large."""
+def loss_text(loss: float) -> str:
+    """Format a loss, as an integer if it is large."""
     return f"{loss:,.0f}" if abs(loss) >= 1000 else f"{loss:.4g}"

@@ -1,4 +1,4 @@
-"""`shoal verify`: measure every goal on the written file alone."""
+"""`shoal verify`: check every goal on the written file alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shoal.wording import naming_flags
 def verify(
     released: Annotated[Path, typer.Argument(metavar="OUT", help="The released file.")],
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", help="The recipe that it was made with, or a manifest.")
+        Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
     ] = None,
-    table: TableFlags = TableFlags(),  # noqa: B008  # one parameter for each flag, by the decorator
+    table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
     goal: Goals = None,
     views: Views = None,
@@ -30,11 +30,11 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a released file: read it with another engine and compare with what was promised.
+    """Check a released file: read it with another engine and check that it keeps every promise.
 
-    Without a recipe and flags, the manifest next to the file says what was promised.
+    Without a recipe and flags, the promises are read from the manifest next to the file.
 
-    Of several views X.1.csv, X.2.csv and so on give X.csv: all are checked.
+    For a release in several views X.1.csv, X.2.csv and so on, give X.csv: all views are checked.
 
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
     """
@@ -76,12 +76,12 @@ def _manifest_of(released: Path) -> Path | None:
 
 
 def _reads(released: Path, original: Path | None) -> dict[str, Path]:
-    """Return the files that are read besides those of the recipe, by what they are."""
+    """Return the files that are read in addition to those of the recipe, by description."""
     from shoal.table.siblings import listed_tables, part_paths
     from shoal.table.write import manifest_path
 
     if not released.name:
-        return {}  # a folder, which is no release
+        return {}  # a folder, not a release
     tables = [*part_paths(released), *listed_tables(released)]
     reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
     reads |= {"the release": released, "the manifest": manifest_path(released)}
@@ -89,7 +89,7 @@ def _reads(released: Path, original: Path | None) -> dict[str, Path]:
 
 
 def _write_junit(verdict: Any, path: Path) -> None:
-    """Write one test case for each goal and one for the rest, as continuous integration reads them."""
+    """Write a JUnit file with one test case for each goal and one for everything else."""
     from shoal.errors import printable
     from shoal.table.write import move_into_place, temporary, write_text
 

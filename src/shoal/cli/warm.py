@@ -1,4 +1,4 @@
-"""`shoal warm`: compile ahead, so that the first release does not wait for it."""
+"""`shoal warm`: compile in advance, so that the first release does not have to wait."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 
 def warm(
     methods: Annotated[
-        str, typer.Option("--methods", help="Names of methods, with commas between them, or all.")
+        str, typer.Option("--methods", help="Names of methods, separated by commas, or all.")
     ] = "local-search",
-    goals: Annotated[
-        bool, typer.Option("--goals/--no-goals", help="Whether privacy goals will be asked for, too.")
-    ] = True,
+    goals: Annotated[bool, typer.Option("--goals/--no-goals", help="Also compile for privacy goals.")] = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compile what the methods need on this machine, once, and print where it is kept."""
+    """Compile the kernels of the methods for this machine, and print where they are cached."""
     with reporting(as_json, quiet):
         from shoal.kernels.compiling.place import cache_folder
         from shoal.workflow.warming import compile_ahead, jobs_of, kernels_of
@@ -36,7 +34,7 @@ def warm(
 
 
 def _names(methods: str) -> list[str]:
-    """Read names of methods; refuse those that there are not."""
+    """Parse method names; refuse unknown ones."""
     from shoal.cluster.registry import METHODS
     from shoal.errors import RecipeError
 
@@ -45,6 +43,6 @@ def _names(methods: str) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in methods.split(",")))
     unknown = [name for name in names if name not in METHODS]
     if unknown:
-        message = f"`--methods` names {len(unknown)} that shoal does not have: {', '.join(unknown)}."
-        raise RecipeError("recipe.invalid", message, f"choose among all, {', '.join(METHODS)}")
+        message = f"`--methods` contains unknown methods: {', '.join(unknown)}."
+        raise RecipeError("recipe.invalid", message, f"methods: all, {', '.join(METHODS)}")
     return names

@@ -1,4 +1,4 @@
-"""Tables to try shoal on."""
+"""Synthetic example tables."""
 
 from shoal.datasets.census import CENSUS_TREES, census, census_recipe, write_census
 from shoal.datasets.hospital import (

@@ -1,7 +1,7 @@
-"""What the made-up census knows about the world: people, origins, schooling, work, families.
+"""The parameters of the synthetic census: people, origins, schooling, work, families.
 
-Every number is a rough guess, chosen so that the generated table is as lopsided as a census is; none is
-a published statistic. Races are bare numbers, since nothing here is meant to say anything about anybody.
+Every number is a rough guess, chosen so that the generated table is as skewed as a census; none is a
+published statistic. Races are only numbered, because nothing here is meant to describe real people.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COLUMNS: dict[TableName, tuple[str, ...]] = {
 YOUNGEST, OLDEST = 17, 94
 GENDERS = ("female", "male")
 
-# Weights at some ages; straight lines between.
+# Weights at some ages, interpolated linearly.
 AGES = (YOUNGEST, 25, 37, 45, 55, 65, 75, 84, 90, OLDEST)
 PEOPLE = (14, 17, 21, 19, 13, 10, 8, 3.5, 1, 0.3)
 WOMEN = (0.49, 0.49, 0.50, 0.50, 0.51, 0.53, 0.56, 0.63, 0.69, 0.73)  # share of women
-# People move in working age, so that fewer of those who are now 30 to 50 were born at home.
-AT_HOME = (1, 0.85, 0.7, 0.75, 0.9, 1.1, 1.1, 1, 1, 1)  # pull on those born at home
+# People migrate at working age, so that fewer of those aged 30 to 50 were born at home.
+AT_HOME = (1, 0.85, 0.7, 0.75, 0.9, 1.1, 1.1, 1, 1, 1)  # relative weight of being born at home
 
 # Marital state by gender: weights at the same ages.
 MARITAL: dict[str, dict[str, tuple[float, ...]]] = {
@@ -51,9 +51,9 @@ MARITAL: dict[str, dict[str, tuple[float, ...]]] = {
 MARITAL_GROUPS = {
     "married now": ("married", "married apart"),
     "no longer married": ("separated", "divorced", "widowed"),
-}  # who never married is a group of its own
+}  # those who never married are a separate group
 
-# Highest level of schooling, 1 to 17: stage -> level -> (weight, nobody younger has it).
+# Highest level of schooling, 1 to 17: stage -> level -> (weight, minimum age).
 SCHOOLING: dict[str, dict[int, tuple[float, int]]] = {
     "primary": {1: (7, 17), 2: (5, 17), 3: (9, 17), 4: (12, 17)},
     "lower secondary": {5: (18, 17), 6: (26, 17), 7: (34, 17)},
@@ -66,20 +66,20 @@ SCHOOL_GROUPS = {
     "school": ("primary", "lower secondary", "upper secondary"),
     "beyond school": ("vocational", "first degree", "higher degree"),
 }
-ORDINARY_LEVEL = 9  # what most people reach; generations and origins lean to one side of it
+ORDINARY_LEVEL = 9  # the most common level; generations and origins are above or below it
 
 N_RACES = 9
-N_PLACES = 983  # places of birth, shared out among the countries
+N_PLACES = 983  # places of birth, divided among the countries
 HOME = "United States"
 HOME_RACES = (770, 125, 6, 14, 5, 8, 2, 45, 25)
 
 
 class Region(NamedTuple):
-    """Countries whose people are alike in race and schooling."""
+    """Countries with similar distributions of race and schooling."""
 
-    races: tuple[float, ...]  # weights of the nine
-    lean: float  # above 0, more people went to school for long; below 0, for short
-    countries: dict[str, float]  # people of the census who were born there, per thousand
+    races: tuple[float, ...]  # weights of the nine races
+    lean: float  # above 0, people have more schooling; below 0, less
+    countries: dict[str, float]  # per thousand people of the census, those born there
 
 
 # continent -> region
@@ -179,7 +179,7 @@ WORK_CLASSES = {
 }
 NEVER_WORKED = "never worked"
 
-# Weights of the work-classes, in the order above, by the kind of work.
+# Weights of the work-classes, in the order above, by type of work.
 WORKERS: dict[Worker, tuple[float, ...]] = {
     "company": (84, 3, 3, 5, 1.2, 1.2, 2, 0, 0.25, 0),
     "care": (60, 20, 2, 4, 3, 4, 7, 0, 0.1, 0),
@@ -193,18 +193,18 @@ WORKERS: dict[Worker, tuple[float, ...]] = {
 
 
 class Occupation(NamedTuple):
-    """Who does a job, and what it pays."""
+    """The distribution of people in an occupation, and its pay."""
 
     name: str
     weight: float
-    women: float  # pull on women from 0 to 1; 0.5 is as many women as men
-    level: float  # the schooling that it draws most from
+    women: float  # share of women at equal population, from 0 to 1
+    level: float  # the most common level of schooling
     pay: float  # median for an ordinary person, 1 for an ordinary job
     worker: Worker = "company"
-    peak: float = 44  # age at which most people do it
+    peak: float = 44  # most common age
 
 
-N_SPECIALITIES = 711  # occupations of INCOME, shared out among those below that are work
+N_SPECIALITIES = 711  # occupations of INCOME, divided among the paid ones below
 
 # group -> occupations
 OCCUPATIONS: dict[str, tuple[Occupation, ...]] = {
@@ -282,4 +282,4 @@ OCCUPATIONS: dict[str, tuple[Occupation, ...]] = {
     "not working": (Occupation("no occupation", 14, 0.6, 7.5, 0.3, "none", 17),),
 }
 
-LEAST_INCOME, MOST_INCOME = 1_000, 10_000  # answers beyond are reported as these
+LEAST_INCOME, MOST_INCOME = 1_000, 10_000  # answers beyond these limits are reported as the limits

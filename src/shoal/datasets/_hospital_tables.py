@@ -1,4 +1,4 @@
-"""What the made-up hospital knows about the world: people, work, places, illnesses, names.
+"""The parameters of the synthetic hospital data: people, work, places, illnesses, names.
 
 Every number is a rough guess at an ageing European country, chosen so that the generated table looks
 right to a reader; none is a published statistic. Codes, blocks and chapters are those of ICD-10.
@@ -14,7 +14,7 @@ Settlement: TypeAlias = Literal["anywhere", "city", "rural"]
 SEXES = ("female", "male")
 OLDEST = 104
 
-# Inhabitants (thousands per year of age) at some ages; straight lines between.
+# Inhabitants (thousands per year of age) at some ages; interpolated linearly.
 POPULATION_AGES = (0, 10, 20, 30, 40, 50, 58, 66, 75, 82, 90, 97, OLDEST)
 POPULATION = {
     "female": (37, 38, 39, 50, 53, 56, 66, 54, 44, 38, 17, 3, 0.1),
@@ -23,14 +23,14 @@ POPULATION = {
 
 
 class Diagnosis(NamedTuple):
-    """How often a code is the reason for a stay, in whom, when, and at what price."""
+    """The frequency of a diagnosis by sex, age and season, and its cost."""
 
     code: str
     share: float  # how common, relative to the other codes
-    women: float  # pull on women from 0 (never) to 1 (only them); 0.5 leaves the population as it is
-    peak: float  # age at which the risk is highest, and how far it spreads around that
+    women: float  # share of women at equal population, from 0 to 1
+    peak: float  # age of highest risk; `spread` is the standard deviation around it
     spread: float
-    low: int  # nobody younger or older has it; high = 0 means the first days of life
+    low: int  # age limits; high = 0 means the first days of life
     high: int
     cost: int  # median of the stay in euros at age 50
     rhythm: Rhythm = "even"
@@ -228,12 +228,12 @@ DIAGNOSES: dict[str, dict[str, tuple[Diagnosis, ...]]] = {
 
 
 class Profession(NamedTuple):
-    """Who does a job: how many, which sex, and between which ages."""
+    """The distribution of people in a profession by sex and age."""
 
     name: str
     weight: float
-    women: float  # 0.5 is as many women as men
-    low: int  # nobody younger or older; the job is taken up and left over `ramp` years
+    women: float  # share of women, from 0 to 1
+    low: int  # age limits; people start and leave the job over `ramp` years
     high: int
     ramp: int = 5
     lives: Settlement = "anywhere"  # where it is over-represented
@@ -314,7 +314,7 @@ PROFESSIONS: dict[str, tuple[Profession, ...]] = {
 
 
 # Postcode prefix of a place -> thousands of inhabitants. The longer the prefix, the smaller the place;
-# no prefix begins with another one.
+# no prefix is a prefix of another.
 CITIES = {
     "01": 560, "020": 95, "026": 57, "0290": 22, "0295": 17, "04": 620, "0660": 83, "073": 110,
     "10": 1900, "12": 1650, "144": 180, "1580": 34, "1623": 41, "1720": 66, "180": 210,
@@ -334,7 +334,7 @@ COUNTRYSIDE = {
 
 
 class Names(NamedTuple):
-    """Given names, and the pieces from which surnames of one origin are put together."""
+    """Given names of one origin, and the parts from which its surnames are built."""
 
     weight: float
     female: str
@@ -343,7 +343,7 @@ class Names(NamedTuple):
     endings: str
 
 
-# The more common names stand first.
+# The more common names come first.
 NAMES = (
     Names(
         40,

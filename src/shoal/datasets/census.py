@@ -1,16 +1,15 @@
-"""Made-up census tables with the columns and domains of SAL and INCOME, of any length.
+"""Synthetic census tables with the columns and domains of SAL and INCOME, of any length.
 
-He et al. (2012), "Clustering-Based k-Anonymity", measure on two extracts of a census that cannot be
-passed on. These tables have the columns and the numbers of distinct values that table 3 of the paper
-gives, and the traits that make a census hard to anonymize: most people are alike in some columns, each
-column has a long tail, and the columns depend on each other. Nobody in them exists.
+He et al. (2012), "Clustering-Based k-Anonymity", use two census extracts that cannot be redistributed.
+These tables have the columns and the numbers of distinct values in table 3 of the paper, and the
+properties that make a census hard to anonymize: most people agree in some columns, each column has a
+long tail, and the columns depend on each other. They describe no real people.
 
-One column is drawn after the other, each from what is known about the person by then: age, gender,
-country, race, schooling, occupation, work-class, marital state, income. The tables behind this are in
-`_census_tables`.
+Columns are drawn one after another, each conditional on the previous ones: age, gender, country, race,
+schooling, occupation, work-class, marital state, income. The parameters are in `_census_tables`.
 
-The paper calls country and race of SAL, and occupation and birthplace of INCOME, numerical, for they
-came as codes. Here they are texts with trees, as their nature is.
+The paper treats country and race of SAL, and occupation and birthplace of INCOME, as numerical, because
+they were coded as numbers. Here they are texts with trees, since they are categories.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _REGIONS = {name: region for regions in tables.REGIONS.values() for name, region
 _COUNTRIES = {country: people for region in _REGIONS.values() for country, people in region.countries.items()}
 _COUNTRY_NAMES = list(_COUNTRIES)
 _HOME = _COUNTRY_NAMES.index(tables.HOME)
-# Whoever was born at home is of one kind with nobody else: home is an origin beside the regions.
+# People born at home differ from everybody else, so home is an origin separate from the regions.
 _ORIGIN = np.array(
     [
         len(_REGIONS) if country == tables.HOME else at
@@ -49,7 +48,7 @@ _AGES = np.arange(tables.YOUNGEST, tables.OLDEST + 1)
 
 
 def _share_out(total: int, weights: Sequence[float]) -> list[int]:
-    """Split `total` into whole numbers of at least 1, as near to the proportions of `weights` as can be."""
+    """Split `total` into integers of at least 1, as close as possible to the proportions of `weights`."""
     exact = (total - len(weights)) * np.asarray(weights) / np.sum(weights)
     parts = exact.astype(np.int64)
     missing = total - len(weights) - int(parts.sum())
@@ -58,14 +57,14 @@ def _share_out(total: int, weights: Sequence[float]) -> list[int]:
 
 
 def _numbered(names: Sequence[str], counts: Sequence[int]) -> dict[str, list[str]]:
-    """Make up so many parts of each name: the name and a number."""
+    """Generate the given number of parts of each name: the name and a number."""
     return {
         name: [f"{name} {at:03d}" for at in range(1, count + 1)]
         for name, count in zip(names, counts, strict=True)
     }
 
 
-# A large country has more places than a small one, but not by as much as it has more people.
+# The number of places grows more slowly than the population of a country.
 _PLACES = _numbered(
     _COUNTRY_NAMES, _share_out(tables.N_PLACES, [people**0.8 for people in _COUNTRIES.values()])
 )
@@ -77,12 +76,12 @@ _SPECIALITIES = _numbered(
 
 
 def _leaves(names: Sequence[str]) -> Tree:
-    """Make a leaf of each name."""
+    """Return a leaf for each name."""
     return {name: {} for name in names}
 
 
 def _sector_tree(without: str | None = None) -> Tree:
-    """Put the work-classes under their sectors, but for one of them."""
+    """Return the tree of work-classes by sector, optionally without one of them."""
     sectors = {
         sector: _leaves([name for name in names if name != without])
         for sector, names in tables.WORK_CLASSES.items()
@@ -91,7 +90,7 @@ def _sector_tree(without: str | None = None) -> Tree:
 
 
 def _country_tree(parts: Mapping[str, Sequence[str]]) -> Tree:
-    """Put the countries under regions and continents, and under each country its parts, if any."""
+    """Return the tree of countries by continent and region, with the parts of each country, if any."""
     return {
         "all": {
             continent: {
@@ -151,10 +150,10 @@ CENSUS_TREES: dict[TableName, dict[str, Tree]] = {
 
 
 def census(rows: int = 10_000, seed: int = 0, *, table: TableName = "SAL") -> pl.DataFrame:
-    """Make a census table, one row for each person, without missing values.
+    """Generate a census table, one row for each person, without missing values.
 
-    The paper's SAL has 500,000 rows and its INCOME 600,000; from there on, every value of every domain
-    can be counted on to occur. Time and memory grow in step with `rows`.
+    The paper's SAL has 500,000 rows and its INCOME 600,000; tables of that size or larger contain every
+    value of every domain. Time and memory are proportional to `rows`.
 
     Parameters
     ----------
@@ -163,12 +162,12 @@ def census(rows: int = 10_000, seed: int = 0, *, table: TableName = "SAL") -> pl
     seed : int, default 0
         The same seed, number of rows, table and version give the same table. Not negative.
     table : {"SAL", "INCOME"}
-        Which columns to make.
+        Which table to generate.
 
     Returns
     -------
     people : polars.DataFrame
-        The columns of table 3, with the number of values that each can have.
+        The columns of table 3, with their numbers of possible values.
 
         SAL: `age` (78, from 17 to 94), `gender` (2), `education` (17, numbers from 1 to 17), `marital`
         (6), `race` (9), `work_class` (10), `country` (83) and `occupation` (50).
@@ -185,7 +184,7 @@ def census(rows: int = 10_000, seed: int = 0, *, table: TableName = "SAL") -> pl
 
     Notes
     -----
-    A shorter table is not the beginning of a longer one with the same seed.
+    A shorter table is not a prefix of a longer one with the same seed.
 
     Examples
     --------
@@ -224,15 +223,15 @@ def census(rows: int = 10_000, seed: int = 0, *, table: TableName = "SAL") -> pl
 
 
 def census_recipe(table: TableName = "SAL", *, quasi: int = 7, k: int = 10, method: str = "auto") -> Recipe:
-    """Make the recipe for a census table in memory, with the trees in it.
+    """Return the recipe for a census table in memory, including the trees.
 
     Parameters
     ----------
     table : {"SAL", "INCOME"}
         For which table.
     quasi : int, default 7
-        So many columns, from the first, are quasi: 7 makes SAL-7 or INC-7 of the paper. Up to 7 for SAL
-        and 8 for INCOME. The last column is sensitive, and those between are dropped.
+        Number of leading columns that are quasi: 7 for SAL-7 or INC-7 of the paper. At most 7 for SAL
+        and 8 for INCOME. The last column is sensitive, and the others are dropped.
     k : int, default 10
         Smallest class size.
     method : str, default "auto"
@@ -241,15 +240,15 @@ def census_recipe(table: TableName = "SAL", *, quasi: int = 7, k: int = 10, meth
     Returns
     -------
     recipe : shoal.Recipe
-        Age is numeric, and so is `education` in SAL; all other columns, `education` in INCOME included,
-        are categorical with a tree, as in the paper but for what the head of this module names.
+        Age is numeric, and so is `education` in SAL; all other columns, including `education` in INCOME,
+        are categorical with a tree, as in the paper except for the columns listed in the module docstring.
 
     Raises
     ------
     ValueError
-        If the table has not so many columns, or there is no such table.
+        If the table has too few columns, or there is no such table.
     RecipeError
-        If `k` or `method` is not one that a recipe can have.
+        If `k` or `method` is not valid.
 
     Examples
     --------
@@ -276,14 +275,14 @@ def write_census(
     Parameters
     ----------
     folder : pathlib.Path
-        Made if it is not there. Gets `sal.csv` (or `sal.parquet`), `sal_<column>.csv` for each tree, and
-        `sal.toml`; with INCOME, `income` stands in place of `sal`. Files of these names are replaced.
+        Created if it does not exist. Receives `sal.csv` (or `sal.parquet`), `sal_<column>.csv` for each
+        tree, and `sal.toml`; for INCOME, `income` replaces `sal`. Existing files are overwritten.
     rows, seed : int
         As in `census`.
     table, quasi, k, method
         As in `census_recipe`.
     ending : {"csv", "parquet"}
-        How the table is stored. The recipe asks for a release of the same ending.
+        Format of the table, and of the release in the recipe.
 
     Returns
     -------
@@ -299,7 +298,7 @@ def write_census(
         **_sections(table, quasi, k, method, files),
         "output": {"path": f"{stem}-k{k}.{ending}"},
     }
-    Recipe.from_dict(sections)  # finds what is wrong with it before anything is drawn or written
+    Recipe.from_dict(sections)  # validates it before anything is drawn or written
     people = census(rows, seed, table=table)
     folder.mkdir(parents=True, exist_ok=True)
     if ending == "csv":
@@ -314,7 +313,7 @@ def write_census(
 
 
 def _columns(table: TableName) -> tuple[str, ...]:
-    """Name the columns of a table."""
+    """Return the columns of a table."""
     if table not in tables.COLUMNS:
         raise ValueError(f"table must be one of {', '.join(tables.COLUMNS)}, but is {table}")
     return tables.COLUMNS[table]
@@ -329,7 +328,7 @@ def _trees(table: TableName) -> dict[str, Tree]:
 def _sections(
     table: TableName, quasi: int, k: int, method: str, hierarchies: Mapping[str, str | Tree]
 ) -> dict[str, Any]:
-    """Write down the sections of a recipe that say what to do, but not where."""
+    """Return the sections of a recipe, except input and output."""
     *others, sensitive = _columns(table)
     if not 1 <= quasi <= len(others):
         raise ValueError(f"quasi must be from 1 to {len(others)} for {table}, but is {quasi}")
@@ -344,33 +343,33 @@ def _sections(
 
 
 def _by_age(weights: Sequence[float]) -> Floats:
-    """Draw straight lines between weights at some ages."""
+    """Interpolate weights linearly between ages."""
     return np.interp(_AGES, tables.AGES, weights)
 
 
 def _gender_weights() -> Floats:
-    """Weigh women and men, one line per age."""
+    """Return the weights of women and men, one line per age."""
     women = _by_age(tables.WOMEN)
     return np.column_stack([women, 1 - women])
 
 
 def _country_weights() -> Floats:
-    """Weigh the countries of birth, one line per age."""
+    """Return the weights of the countries of birth, one line per age."""
     weights = np.tile(list(_COUNTRIES.values()), (len(_AGES), 1))
     weights[:, _HOME] *= _by_age(tables.AT_HOME)
     return weights
 
 
 def _race_weights() -> Floats:
-    """Weigh the races, one line per origin."""
+    """Return the weights of the races, one line per origin."""
     return np.array([region.races for region in _REGIONS.values()] + [tables.HOME_RACES], dtype=np.float64)
 
 
 def _level_weights() -> Floats:
-    """Weigh the levels of schooling, one line per origin and age."""
+    """Return the weights of the levels of schooling, one line per origin and age."""
     common, youngest = np.array(list(_LEVELS.values())).T
     beyond = np.array(list(_LEVELS)) - tables.ORDINARY_LEVEL
-    # Those who were young when schools were few had less of them.
+    # Older generations have less schooling.
     generation = -0.007 * np.maximum(_AGES - 45, 0)
     origin = np.array([region.lean for region in _REGIONS.values()] + [0.0])
     lean = (origin[:, None] + generation)[:, :, None]
@@ -379,13 +378,13 @@ def _level_weights() -> Floats:
 
 
 def _occupation_weights(table: TableName) -> Floats:
-    """Weigh the occupations, one line per gender, level and age."""
+    """Return the weights of the occupations, one line per gender, level and age."""
     lines = []
     levels = np.array(list(_LEVELS))[:, None]
     for entry in _OCCUPATIONS:
-        # Not a bell: its thin ends would leave whoever hardly went to school but one job to do.
+        # Not a Gaussian: its thin tails would leave people with little schooling a single occupation.
         fit = np.exp(-np.abs(levels - entry.level) / 1.2)
-        # Jobs of the young are left soon; those of the others are kept, or remembered by the retired.
+        # Young people's jobs are left early; other jobs are kept, or reported by the retired.
         spread = 10 if entry.peak < 30 else 24
         at_age = 0.1 + np.exp(-0.5 * ((_AGES - entry.peak) / spread) ** 2)
         weight = 0.0 if table == "INCOME" and entry.worker == "none" else entry.weight
@@ -395,17 +394,17 @@ def _occupation_weights(table: TableName) -> Floats:
 
 
 def _work_class_weights() -> Floats:
-    """Weigh the work-classes, one line per occupation and age."""
+    """Return the weights of the work-classes, one line per occupation and age."""
     weights = np.array([tables.WORKERS[entry.worker] for entry in _OCCUPATIONS])
     own = np.isin(_WORK_CLASSES, tables.WORK_CLASSES["self-employed"])
-    # People set up on their own when they have learnt the trade.
+    # Self-employment grows with experience.
     grown = np.interp(_AGES, [tables.YOUNGEST, 50], [0.2, 1.3])[:, None]
     lines: Floats = weights[:, None, :] * np.where(own, grown, 1.0)
     return lines.reshape(-1, len(_WORK_CLASSES))
 
 
 def _marital_weights() -> Floats:
-    """Weigh the marital states, one line per gender and age."""
+    """Return the weights of the marital states, one line per gender and age."""
     return np.concatenate(
         [
             np.column_stack([_by_age(weights) for weights in tables.MARITAL[gender].values()])
@@ -415,10 +414,10 @@ def _marital_weights() -> Floats:
 
 
 def _draw_parts(parts: Mapping[str, Sequence[str]], given: Ints, rng: np.random.Generator) -> pl.Series:
-    """Draw for each row a part of what `given` names by its position; the first parts are the largest."""
+    """Draw for each row a part of the entry at index `given`; the first parts are the largest."""
     counts = np.array([len(part) for part in parts.values()])
     at = np.arange(counts.max())
-    # Parts that are not there have weight zero.
+    # Parts that do not exist have weight zero.
     weights = np.where(at < counts[:, None], 1 / (at + 2.0), 0.0)
     firsts = np.cumsum(counts) - counts
     texts = [text for part in parts.values() for text in part]
@@ -426,10 +425,10 @@ def _draw_parts(parts: Mapping[str, Sequence[str]], given: Ints, rng: np.random.
 
 
 def _draw_incomes(occupation: Ints, level: Ints, age: Ints, rng: np.random.Generator) -> pl.Series:
-    """Draw incomes: log-normal, more with schooling and age, and cut off at both ends."""
+    """Draw incomes: log-normal, increasing with schooling and age, and clipped at both ends."""
     pay = np.log([entry.pay for entry in _OCCUPATIONS])
     schooling = 0.04 * (np.array(list(_LEVELS)) - tables.ORDINARY_LEVEL)
-    # Pay stops rising in the middle of the fifties.
+    # Pay stops rising at 55.
     experience = 0.016 * (np.clip(_AGES, 25, 55) - 40)
     incomes = 2_700 * np.exp(
         pay[occupation] + schooling[level] + experience[age] + 0.4 * rng.standard_normal(len(age))

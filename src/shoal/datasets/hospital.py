@@ -1,9 +1,8 @@
-"""Made-up hospital stays: a table that looks real, of any length, and belongs to nobody.
+"""Synthetic hospital stays: a realistic table of any length that describes no real people.
 
-Three facts of a stay are drawn together, because each bears on the others: the diagnosis, the sex and
-the age. The rest follows from them, one column after the other: what somebody of that age does for a
-living, where such people live, in which season the illness comes, what it costs. The tables behind
-this are in `_hospital_tables`.
+Diagnosis, sex and age are drawn jointly, because they depend on each other. The other columns are drawn
+one after another, conditional on them: profession by age, residence by profession, season and cost by
+diagnosis. The parameters are in `_hospital_tables`.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ _NO_POSTCODE = 0.005
 
 
 def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
-    """Make a table of hospital stays, one row each.
+    """Generate a table of hospital stays, one row each.
 
-    Time and memory grow in step with `rows`: ten million take seconds and a few gigabytes.
+    Time and memory are proportional to `rows`: ten million take seconds and a few gigabytes.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def hospital(rows: int = 10_000, seed: int = 0) -> pl.DataFrame:
 
     Notes
     -----
-    A shorter table is not the beginning of a longer one with the same seed.
+    A shorter table is not a prefix of a longer one with the same seed.
 
     Examples
     --------
@@ -104,8 +103,8 @@ def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
     Parameters
     ----------
     folder : pathlib.Path
-        Made if it is not there. Gets `hospital.csv`, `hospital_diagnosis.csv`,
-        `hospital_profession.csv` and `hospital.toml`; files of these names are replaced.
+        Created if it does not exist. Receives `hospital.csv`, `hospital_diagnosis.csv`,
+        `hospital_profession.csv` and `hospital.toml`; existing files are overwritten.
     rows, seed : int
         As in `hospital`.
 
@@ -125,7 +124,7 @@ def write_hospital(folder: Path, rows: int = 10_000, seed: int = 0) -> Path:
 
 
 def is_hospital_folder(folder: Path) -> bool:
-    """Say whether `write_hospital` has written into a folder, by its recipe's first line."""
+    """Return whether `write_hospital` wrote to a folder, according to the recipe's first line."""
     try:
         text = (folder / "hospital.toml").read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -134,25 +133,25 @@ def is_hospital_folder(folder: Path) -> bool:
 
 
 def _with_gaps(texts: pl.Series, share: float, rng: np.random.Generator) -> pl.Series:
-    """Replace a share of the texts by null."""
+    """Replace a share of the texts with null."""
     known = pl.Series(rng.random(len(texts), dtype=np.float32) >= share)
     return pl.select(pl.when(known).then(texts)).to_series()
 
 
 def _dates(days: Ints) -> pl.Series:
-    """Turn days since 1970 into dates."""
+    """Convert days since 1970 to dates."""
     return pl.Series(days.astype(np.int32)).cast(pl.Date)
 
 
 def _population() -> Floats:
-    """Count inhabitants by sex and age."""
+    """Return the number of inhabitants by sex and age."""
     return np.array(
         [np.interp(_AGES, tables.POPULATION_AGES, tables.POPULATION[sex]) for sex in tables.SEXES]
     )
 
 
 def _case_weights() -> Floats:
-    """Weigh every combination of diagnosis, sex and age."""
+    """Return the weight of every combination of diagnosis, sex and age."""
     population = _population()
     weights = np.empty((len(_DIAGNOSES), *population.shape))
     for i, entry in enumerate(_DIAGNOSES):
@@ -171,11 +170,11 @@ def _draw_cases(rows: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
 
 
 def _day_weights() -> Floats:
-    """Weigh the days of three years, one line per rhythm."""
+    """Return the weights of the days of three years, one line per rhythm."""
     days = _FIRST_DAY + np.arange(_N_DAYS)
     year = (days - days.astype("datetime64[Y]")).astype(int) * (2 * np.pi / 365.25)
     weekend = ~np.is_busday(days)
-    # Between the years only emergencies come in.
+    # Between Christmas and New Year there are hardly any planned stays.
     holidays = (year < np.deg2rad(6)) | (year > np.deg2rad(350))
     # Infections peak late in January, accidents and heat in the middle of July.
     winter, summer = np.cos(year - np.deg2rad(25)), np.cos(year - np.deg2rad(195))
@@ -197,9 +196,9 @@ def _draw_admission(diagnosis: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _draw_days_lived(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
-    """Draw the age in days such that `age` birthdays have passed, whatever the leap years."""
-    # `enough` holds all the leap days that so many years can have, `too_many` only those that one
-    # year more must have: in between, the calendar agrees wherever the years lie.
+    """Draw the age in days such that `age` birthdays have passed, for any leap years."""
+    # `enough` includes the maximum number of leap days in `age` years, `too_many` the minimum in one year
+    # more: any number of days in between is correct for every date of birth.
     enough = 365 * _AGES + (_AGES + 3) // 4
     too_many = 365 * (_AGES + 1) + (_AGES + 1) // 4
     luck = rng.random(len(age), dtype=np.float32)
@@ -210,7 +209,7 @@ def _draw_days_lived(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> In
 
 
 def _profession_weights() -> Floats:
-    """Weigh the professions, one line per sex and age."""
+    """Return the weights of the professions, one line per sex and age."""
     lines = []
     for entry in _PROFESSIONS:
         begun = np.clip((_AGES - entry.low + 1) / entry.ramp, 0, 1)
@@ -221,10 +220,10 @@ def _profession_weights() -> Floats:
 
 
 def _postcodes(prefix: str, thousands: int, thousands_per_code: float) -> tuple[list[str], Floats]:
-    """Share out a place among postcodes, the centre (the lowest numbers) more crowded than the rim."""
+    """Divide a place into postcodes; the centre (the lowest numbers) is more populated."""
     free = 5 - len(prefix)
     n_codes = min(10**free, max(1, round(thousands / thousands_per_code)))
-    # Districts of about four codes, far apart: so every digit splits the place once more.
+    # Districts of about four codes, far apart, so that every digit divides the place further.
     size = max(4, -(-n_codes // 10 ** (free - 1)))
     step = 10 * (10 ** (free - 1) // -(-n_codes // size))
     numbers = [i // size * step + i % size * (10 // size) for i in range(n_codes)]
@@ -234,7 +233,7 @@ def _postcodes(prefix: str, thousands: int, thousands_per_code: float) -> tuple[
 
 
 def _draw_postcodes(profession: Ints, rng: np.random.Generator) -> pl.Series:
-    """Draw where people live, which some professions have a say in."""
+    """Draw where people live, which depends on the profession."""
     cities = [_postcodes(prefix, n, 10) for prefix, n in tables.CITIES.items()]
     villages = [_postcodes(prefix, n, 4) for prefix, n in tables.COUNTRYSIDE.items()]
     codes = [code for place in cities + villages for code in place[0]]
@@ -251,12 +250,12 @@ def _draw_postcodes(profession: Ints, rng: np.random.Generator) -> pl.Series:
 
 
 def _rank_weights(n: int) -> Floats:
-    """Weigh a list of names whose first are the most common."""
+    """Return the weights of a list of names, most common first."""
     return 1 / (np.arange(n) + 4.0)
 
 
 def _full_names(sex: str) -> tuple[list[str], Floats]:
-    """List every name that a person of this sex can bear, with weights."""
+    """List all full names for a sex, with weights."""
     texts: list[str] = []
     weights: list[Floats] = []
     for origin in tables.NAMES:
@@ -277,14 +276,14 @@ def _draw_names(sex: Ints, rng: np.random.Generator) -> pl.Series:
 
 
 def _draw_patients(rows: int, rng: np.random.Generator) -> pl.Series:
-    """Draw patient numbers, none twice, in no order."""
+    """Draw unique patient numbers in random order."""
     width = max(7, len(str(rows - 1)))
     numbers = pl.Series(rng.choice(10**width, rows, replace=False))
     return pl.select("P" + pl.lit(numbers).cast(pl.String).str.zfill(width)).to_series()
 
 
 def _draw_costs(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> pl.Series:
-    """Draw what the stay cost: log-normal around the diagnosis' median, dearer with age."""
+    """Draw the cost of a stay: log-normal around the median of the diagnosis, increasing with age."""
     median = np.array([entry.cost for entry in _DIAGNOSES])[:, None] * np.exp(0.006 * (_AGES - 50))
     costs = np.exp(0.5 * rng.standard_normal(len(age))) * median[diagnosis, age]
     return pl.Series(np.rint(costs).astype(np.int64))

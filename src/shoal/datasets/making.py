@@ -1,4 +1,4 @@
-"""What the generators of made-up tables share: drawing by weights, and writing trees."""
+"""Helpers of the generators of synthetic tables: weighted sampling, and writing trees."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def arx_lines(tree: Tree) -> str:
-    """Spell a tree as ARX does: one line per leaf, from the leaf up to the root."""
+    """Format a tree in ARX layout: one line per leaf, from the leaf to the root."""
     return "".join(f"{';'.join(path)}\n" for path in _leaf_paths(tree))
 
 
 def _leaf_paths(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Walk through the leaves, each with its ancestors up to the root."""
+    """Iterate over the leaves, each with its ancestors up to the root."""
     for name, children in tree.items():
         path = (name, *above)
         if children:
@@ -36,20 +36,20 @@ def _leaf_paths(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def draw(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
-    """Draw positions of `weights`, each as often as its weight says."""
+    """Draw indices into `weights`, with probabilities proportional to the weights."""
     ends = np.cumsum(weights)
-    # The last end is exactly 1 and a draw is below 1; the search to the right skips weights of zero.
+    # The last end is exactly 1 and a draw is below 1; searching on the right skips zero weights.
     return np.searchsorted(ends / ends[-1], rng.random(rows), side="right")
 
 
 def draw_given(weights: Floats, given: Ints, rng: np.random.Generator) -> Ints:
-    """Draw for each row a column of `weights`, from the line of `weights` that `given` names."""
+    """Draw for each row a column of `weights`, using the line of `weights` at index `given`."""
     ends = np.cumsum(weights, axis=1)
     ends /= ends[:, -1:]
-    # All lines side by side on one axis, line i from i to i + 1, so that one search serves all rows.
+    # All lines are placed on one axis, line i from i to i + 1, so that one search serves all rows.
     ends += np.arange(len(weights))[:, None]
-    # 24 random bits plus a small whole number are exact in a double: no draw is rounded up into the
-    # next line, which would make a pupil of a pensioner.
+    # 24 random bits plus a small integer are exact in a double: no draw is rounded up into the next
+    # line, which would turn a pensioner into a pupil.
     needles = given + rng.random(len(given), dtype=np.float32).astype(np.float64)
     columns: Ints = np.searchsorted(ends.ravel(), needles, side="right") - given * weights.shape[1]
     return columns

@@ -1,4 +1,4 @@
-"""Hierarchies of values: the trees along which categories, numbers and dates lose detail."""
+"""Hierarchies: the trees along which categories, numbers and dates are generalized."""
 
 from shoal.hierarchy.build import dates, default_intervals, flat, intervals, number_text, prefix
 from shoal.hierarchy.files import from_nested, load, read_arx, read_nested, to_nested, write_arx

@@ -1,6 +1,6 @@
-"""Hierarchies made from the values of a column: flat, intervals, prefixes, dates.
+"""Build hierarchies from the values of a column: flat, intervals, prefixes, dates.
 
-Without any value (a column that is missing throughout) each of them is a tree of one node, the root.
+For a column without values, each of them is a tree with a single node, the root.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shoal.hierarchy.tree import ROOT_LABEL, Tree
 Number = int | float
 NumberText = Callable[[Number], str]
 
-# The default interval tree has levels of these shares of the range, finest first.
+# The levels of the default interval tree divide the range into this many parts, finest first.
 DEFAULT_PARTS = (16, 8, 4, 2)
 
 
 def number_text(value: Number) -> str:
-    """Write a number in its canonical form.
+    """Format a number in canonical form.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def flat(values: Iterable[str], column: str) -> Tree:
     Parameters
     ----------
     values : iterable of str
-        Any text, the root's own label included: that raw value is a leaf like others.
+        Any texts; one that equals the root's label is an ordinary leaf.
     column : str
-        Not used, since nothing can fail; all builders are called alike.
+        Not used: nothing can fail, but all builders have the same signature.
     """
     leaves = sorted(set(values))
     return Tree.from_preorder((ROOT_LABEL, *leaves), (-1, *(0 for _ in leaves)))
@@ -62,17 +62,17 @@ def intervals(
     values : sequence of int or float
         The column's values, finite. They become the leaves, in ascending order.
     widths : sequence of int or float
-        Width of the intervals of each level, finest first: positive, each a multiple of the one before.
+        Width of the intervals of each level, finest first: positive, each a multiple of the previous one.
     column : str
         Name of the column, for messages.
     text : callable, optional
-        Writes a number, as leaf and as end of an interval.
+        Formats a number, as a leaf and as the end of an interval.
 
     Returns
     -------
     tree : Tree
-        Intervals are ``[low, high]``. With integers throughout both ends are included, ``[20, 24]``;
-        otherwise neighbours share an end, ``[20, 25]``, and a value on it belongs to the upper one.
+        Intervals are ``[low, high]``. If all numbers are integers, both ends are included, ``[20, 24]``;
+        otherwise neighbours share an end, ``[20, 25]``, which belongs to the upper one.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def intervals(
 
     Notes
     -----
-    Numbers are taken as the decimals that they are written as, and compared as integers: 0.3 lies at the
-    start of an interval of width 0.1, although 0.3 // 0.1 is 2 in floats.
+    Numbers are read as decimals and compared as integers: 0.3 is the start of an interval of width 0.1,
+    although 0.3 // 0.1 is 2 in floating point.
 
     Examples
     --------
@@ -111,11 +111,11 @@ def default_intervals(
     Parameters
     ----------
     values : sequence of int or float
-        The column's values, finite. Positions of an ordinal column or days will do, with a `text` for them.
+        The column's values, finite; also ordinal positions or day numbers, with a suitable `text`.
     column : str
         Name of the column, for messages.
     text : callable, optional
-        Writes a number. An integer end may lie beyond the largest value.
+        Formats a number. An integer end may exceed the largest value.
     ends : pair of int or float, optional
         The smallest and largest value of the whole column, where `values` are only some of it.
     whole : bool, default True
@@ -123,8 +123,8 @@ def default_intervals(
 
     Notes
     -----
-    The range of integers is the number of integers from smallest to largest, both counted. Widths are
-    rounded up to the next integer that is a multiple of the one before; a width of 1 is left out, since its
+    The range of integers is the number of integers from smallest to largest, inclusive. Widths are rounded
+    up to the next integer that is a multiple of the previous one; a width of 1 is omitted, since its
     intervals are the leaves.
 
     Examples
@@ -139,14 +139,14 @@ def default_intervals(
     low, high = (_exact(end) for end in ends or (numbers[0], numbers[-1]))
     scale = math.lcm(*(number.denominator for number in (*exact, low, high)))
     if scale > 1 or not whole:
-        return _shared_out(numbers, exact, (low, high), scale * DEFAULT_PARTS[0], text, column)
+        return _default_fractional(numbers, exact, (low, high), scale * DEFAULT_PARTS[0], text, column)
     first, last = _scaled((low, high), scale)
     grid = _Grid(first, _whole_widths(last - first + 1), 1, text)
     return grid.tree(numbers, _scaled(exact, scale), column)
 
 
 def prefix(values: Iterable[str], step: int, column: str) -> Tree:
-    """Mask `step` more characters from the right at each level, until nothing is left but the root.
+    """Mask `step` more characters from the right at each level, up to the root.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def prefix(values: Iterable[str], step: int, column: str) -> Tree:
     Raises
     ------
     HierarchyError
-        `hierarchy.build` for a bad step, `hierarchy.duplicate` when a value looks like a masked other.
+        `hierarchy.build` for a bad step, `hierarchy.duplicate` if a value looks like another one masked.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def prefix(values: Iterable[str], step: int, column: str) -> Tree:
     ('*', '4****', '479**', '47906', '47918')
     """
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        raise _unbuildable(column, "the number of characters to mask per level is not a whole number above 0")
+        raise _unbuildable(column, "the number of characters to mask per level is not a positive integer")
     leaves = sorted(set(values))
     if not leaves:
         return flat((), column)
@@ -177,8 +177,8 @@ def prefix(values: Iterable[str], step: int, column: str) -> Tree:
     if n_masks:
         raise HierarchyError(
             "hierarchy.duplicate",
-            f"Column `{column}` holds {n_masks} values that end in stars and look like masked values.",
-            "give the column a hierarchy file, or clean these values",
+            f"Column `{column}` contains {n_masks} values that end in * and look like masked values.",
+            "use a hierarchy file for the column, or clean these values",
         )
     return Tree.from_paths(paths, column)
 
@@ -191,8 +191,8 @@ def dates(values: Iterable[datetime.date], units: Sequence[str], column: str) ->
     values : iterable of datetime.date
         They become the leaves, as ISO texts in ascending order.
     units : sequence of str
-        ``["week"]``, or some of month, quarter, year and decade in this order. Weeks are those of
-        ISO 8601; they run across the ends of months and years and so nest in none.
+        ``["week"]``, or some of month, quarter, year and decade in this order. Weeks are ISO 8601 weeks;
+        they cross month and year boundaries, so they do not nest.
     column : str
         Name of the column, for messages.
 
@@ -216,7 +216,7 @@ def dates(values: Iterable[datetime.date], units: Sequence[str], column: str) ->
 
 @dataclass(frozen=True)
 class _Grid:
-    """Nested intervals over numbers held as integers, in units of 1 / scale: no rounding anywhere."""
+    """Nested intervals over numbers stored as integers in units of 1 / scale, without rounding."""
 
     origin: int
     widths: tuple[int, ...]
@@ -224,7 +224,7 @@ class _Grid:
     text: NumberText
 
     def tree(self, numbers: Sequence[Number], points: Sequence[int], column: str) -> Tree:
-        """Build the tree over `numbers`, which lie on the grid at `points`."""
+        """Build the tree over `numbers`, which are at `points` on the grid."""
         if not numbers:
             return flat((), column)
         levels = [self._level(points, width) for width in self.widths]
@@ -232,13 +232,13 @@ class _Grid:
         return Tree.from_paths(zip(leaves, *levels, [ROOT_LABEL] * len(leaves), strict=True), column)
 
     def _level(self, points: Sequence[int], width: int) -> list[str]:
-        """Label the interval of each point."""
+        """Return the label of each point's interval."""
         lows = [point - (point - self.origin) % width for point in points]
         labels = {low: self._label(low, width) for low in set(lows)}
         return [labels[low] for low in lows]
 
     def _label(self, low: int, width: int) -> str:
-        # On a grid of integers the upper end is the last value inside; elsewhere there is no last one.
+        # On an integer grid the upper end is the last value inside; otherwise there is no last value.
         high = low + width - 1 if self.scale == 1 else low + width
         return f"[{self._end(low)}, {self._end(high)}]"
 
@@ -247,7 +247,7 @@ class _Grid:
         return self.text(end / self.scale if rest else whole)
 
 
-def _shared_out(
+def _default_fractional(
     numbers: Sequence[Number],
     exact: Sequence[Fraction],
     ends: tuple[Fraction, Fraction],
@@ -255,28 +255,28 @@ def _shared_out(
     text: NumberText,
     column: str,
 ) -> Tree:
-    """Build the default tree of numbers that are not all integers; `scale` makes 1/16 of the range whole."""
+    """Build the default tree of non-integers; `scale` makes 1/16 of the range an integer."""
     points = _scaled(exact, scale)
     low, high = _scaled(ends, scale)
     widths = tuple((high - low) // parts for parts in DEFAULT_PARTS) if high > low else ()
-    # The largest value ends the last interval; it would otherwise open one more, for itself alone.
+    # Include the largest value in the last interval; otherwise it would start one of its own.
     inside = [min(point, high - 1) for point in points]
     return _Grid(low, widths, scale, text).tree(numbers, inside, column)
 
 
 def _whole_widths(n_steps: int) -> tuple[int, ...]:
-    """Return the default widths for `n_steps` integers, each a multiple of the one before."""
+    """Return the default widths for `n_steps` integers, each a multiple of the previous one."""
     width = 1
     widths = []
     for parts in DEFAULT_PARTS:
         width *= math.ceil(Fraction(n_steps, parts * width))
         widths.append(width)
-    # No other width can occur twice, and none reaches the whole range.
+    # No other width can occur twice, and none covers the whole range.
     return tuple(width for width in widths if width > 1)
 
 
 def _distinct(values: Sequence[Number], column: str) -> list[Number]:
-    """Return the distinct values in ascending order, refusing those that are not finite."""
+    """Return the distinct values in ascending order; refuse values that are not finite."""
     distinct = set(values)
     n_bad = sum(not _is_finite(value) for value in distinct)
     if n_bad:
@@ -285,35 +285,35 @@ def _distinct(values: Sequence[Number], column: str) -> list[Number]:
 
 
 def _is_finite(value: object) -> bool:
-    """Say whether `value` is a number proper; integers of any size are."""
+    """Return whether `value` is a finite number; integers of any size are."""
     if isinstance(value, (int, np.integer)):
         return not isinstance(value, bool)
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
 def _exact(value: Number) -> Fraction:
-    """Return the decimal that a number is written as: 0.1 is one tenth here, not the nearest float."""
+    """Return a number as the decimal it is written as: 0.1 is one tenth, not the nearest float."""
     return Fraction(int(value) if isinstance(value, (int, np.integer)) else Decimal(repr(float(value))))
 
 
 def _scaled(exact: Sequence[Fraction], scale: int) -> list[int]:
-    """Return the numbers in units of 1 / scale, of which `scale` makes them multiples."""
+    """Return the numbers as integers in units of 1 / scale."""
     return [number.numerator * (scale // number.denominator) for number in exact]
 
 
 def _checked_widths(widths: Sequence[Number], column: str) -> list[Fraction]:
     """Return the widths as fractions, or raise if they cannot be nested."""
     if not widths or not all(_is_finite(width) and width > 0 for width in widths):
-        raise _unbuildable(column, "the widths of its intervals are not a list of numbers above 0")
+        raise _unbuildable(column, "the interval widths are not a list of positive numbers")
     steps = [_exact(width) for width in widths]
     for level, (finer, wider) in enumerate(pairwise(steps), 2):
         if wider <= finer or wider % finer:
-            raise _unbuildable(column, f"width number {level} is not a larger multiple of the one before it")
+            raise _unbuildable(column, f"width number {level} is not a larger multiple of the previous one")
     return steps
 
 
 def _masks(value: str, step: int) -> list[str]:
-    """Return what is left of `value` at each level, as long as one character is left."""
+    """Return `value` masked at each level, while at least one character is visible."""
     return [value[:kept] + "*" * (len(value) - kept) for kept in range(len(value) - step, 0, -step)]
 
 
@@ -338,7 +338,7 @@ def _week(day: datetime.date) -> str:
     return f"{year:04}-W{week:02}"
 
 
-# In the order in which they nest; the week stands apart.
+# In nesting order; weeks do not nest.
 _NESTING_UNITS = ("month", "quarter", "year", "decade")
 _DATE_LABELS: dict[str, Callable[[datetime.date], str]] = {
     "week": _week,
@@ -350,14 +350,14 @@ _DATE_LABELS: dict[str, Callable[[datetime.date], str]] = {
 
 
 def _check_units(units: Sequence[str], column: str) -> None:
-    """Raise unless the units are known, ascending and nested."""
+    """Raise unless the units are known and nest in ascending order."""
     if list(units) == ["week"]:
         return
     if not units or list(units) != [unit for unit in _NESTING_UNITS if unit in units]:
         raise HierarchyError(
             "hierarchy.build",
             f"The hierarchy of column `{column}` cannot be built: its {len(units)} units do not nest.",
-            'give ["week"] alone, or some of month, quarter, year, decade in this order',
+            'use ["week"] alone, or some of month, quarter, year, decade in this order',
         )
 
 

@@ -1,6 +1,6 @@
 """Hierarchies in files: ARX tables (leaf;parent;...;root), nested TOML and JSON.
 
-Labels are trimmed and brought to Unicode normal form C. Nothing in a file is ever executed.
+Labels are trimmed and converted to Unicode NFC. Nothing in a file is ever executed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 from shoal.errors import HierarchyError, OutputError
 from shoal.hierarchy.tree import Tree, normal_text
 
-# In the order of trust: a label may well contain a comma, hardly ever a tab.
+# Most reliable first: a label may contain a comma, but hardly ever a tab.
 SEPARATORS = ("\t", ";", ",")
-ARX_ENDINGS = (".csv", ".tsv", ".txt")
-NESTED_ENDINGS = (".toml", ".json")
+ARX_EXTENSIONS = (".csv", ".tsv", ".txt")
+NESTED_EXTENSIONS = (".toml", ".json")
 
 _FIRST_LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
 _QUOTED_CELL = re.compile(r'(?:^|(?<=[;,\t]))\s*"(?:[^"]|"")*(?:"|$)')
 
 
 def load(path: str | Path, column: str) -> Tree:
-    """Read a hierarchy from a file whose ending says how.
+    """Read a hierarchy from a file, in the format of its extension.
 
     Parameters
     ----------
@@ -40,36 +40,36 @@ def load(path: str | Path, column: str) -> Tree:
     Raises
     ------
     HierarchyError
-        `hierarchy.unreadable`, or what is wrong with the tree.
+        `hierarchy.unreadable`, or an error in the tree.
     """
-    ending = Path(path).suffix.lower()
-    if ending in ARX_ENDINGS:
+    extension = Path(path).suffix.lower()
+    if extension in ARX_EXTENSIONS:
         return read_arx(path, column)
-    if ending in NESTED_ENDINGS:
+    if extension in NESTED_EXTENSIONS:
         return read_nested(path, column)
-    known = ", ".join((*ARX_ENDINGS, *NESTED_ENDINGS))
-    raise _unreadable(column, "the ending of the file's name is not known", f"known endings: {known}")
+    known = ", ".join((*ARX_EXTENSIONS, *NESTED_EXTENSIONS))
+    raise _unreadable(column, "unknown file extension", f"known extensions: {known}")
 
 
 def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tree:
     """Read a hierarchy in ARX layout: one line per leaf, from the leaf to the root, without a header.
 
-    Lines may differ in length, or be padded by repeating a label or by empty cells at the end. Cells may be
+    Lines may differ in length, or be padded with repeated labels or trailing empty cells. Cells may be
     quoted. An empty first cell is a leaf for the empty text.
 
     Parameters
     ----------
     path : str or Path
-        UTF-8, with or without its mark.
+        UTF-8, with or without a byte order mark.
     column : str
         Name of the column, for messages.
     separator : str, optional
-        One character. Otherwise the first of tab, semicolon and comma that the first line has.
+        One character. Default: the first of tab, semicolon and comma that occurs in the first line.
 
     Raises
     ------
     HierarchyError
-        `hierarchy.unreadable`, or what is wrong with the tree.
+        `hierarchy.unreadable`, or an error in the tree.
     """
     text = _read_text(path, column)
     separator = _find_separator(text) if separator is None else separator
@@ -79,7 +79,7 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
         raise _unreadable(
             column,
             f"{n_holes} of its {len(lines)} lines have an empty cell between others",
-            "repeat the label on the left of an empty cell to skip a level",
+            "to skip a level, repeat the label to the left of the empty cell",
         )
     return Tree.from_paths(lines, column)
 
@@ -90,14 +90,14 @@ def read_nested(path: str | Path, column: str) -> Tree:
     Parameters
     ----------
     path : str or Path
-        UTF-8; a file that does not end in ``.json`` is taken for TOML.
+        UTF-8; a file without the extension ``.json`` is read as TOML.
     column : str
         Name of the column, for messages.
 
     Raises
     ------
     HierarchyError
-        `hierarchy.unreadable`, or what is wrong with the tree.
+        `hierarchy.unreadable`, or an error in the tree.
     """
     text = _read_text(path, column)
     if Path(path).suffix.lower() == ".json":
@@ -106,21 +106,20 @@ def read_nested(path: str | Path, column: str) -> Tree:
 
 
 def from_nested(nested: Mapping[str, Any], column: str) -> Tree:
-    """Build a tree from nested mappings, as they stand in a recipe, a TOML or a JSON file.
+    """Build a tree from nested mappings, as in a recipe, a TOML file or a JSON file.
 
     Parameters
     ----------
     nested : mapping
-        Its only key is the root; each key maps to the mapping of its children, an empty one for a leaf.
-        A list of texts is short for a mapping of leaves.
+        Its only key is the root; each key maps to a mapping of its children, which is empty for a leaf.
+        A list of texts is shorthand for a mapping of leaves.
     column : str
         Name of the column, for messages.
 
     Raises
     ------
     HierarchyError
-        `hierarchy.build` when something else than mappings and lists of texts is found, or what is wrong with
-        the tree.
+        `hierarchy.build` for anything but mappings and lists of texts, or an error in the tree.
 
     Examples
     --------
@@ -141,7 +140,7 @@ def from_nested(nested: Mapping[str, Any], column: str) -> Tree:
 
 
 def to_nested(tree: Tree) -> dict[str, Any]:
-    """Return the tree as nested dictionaries, the root as only key; `from_nested` reads them back."""
+    """Return the tree as nested dictionaries with the root as the only key, the inverse of `from_nested`."""
     tables: list[dict[str, Any]] = [{} for _ in tree.labels]
     for node, above in enumerate(tree.parent.tolist()):
         if above >= 0:
@@ -150,9 +149,9 @@ def to_nested(tree: Tree) -> dict[str, Any]:
 
 
 def write_arx(tree: Tree, path: str | Path) -> None:
-    """Write the tree in ARX layout, separated by semicolons; `read_arx` reads it back.
+    """Write the tree in ARX layout, separated by semicolons, for `read_arx`.
 
-    Every line has a cell for each height from 0 to that of the root, as ARX wants it: where a path skips a
+    As ARX requires, every line has a cell for each height from 0 to that of the root: where a path skips a
     height, the label below is repeated.
 
     Raises
@@ -160,8 +159,8 @@ def write_arx(tree: Tree, path: str | Path) -> None:
     OutputError
         `output.unwritable`.
     """
-    # Quotes everywhere as soon as a label might mislead the search for the separator or the end of a line
-    # (Python 3.11 leaves a bare carriage return unquoted).
+    # Quote everything if a label could confuse the detection of the separator or of line ends
+    # (Python 3.11 does not quote a bare carriage return).
     is_misleading = any(mark in label for label in tree.labels for mark in (*SEPARATORS, "\r", "\n"))
     lines = io.StringIO(newline="")
     writer = csv.writer(
@@ -182,7 +181,7 @@ def write_arx(tree: Tree, path: str | Path) -> None:
 
 
 def _padded_path(tree: Tree, node: int) -> list[str]:
-    """Return for each height the highest ancestor of a leaf that does not exceed it."""
+    """Return for each height the highest ancestor of a leaf up to that height."""
     cells: list[str] = []
     while node >= 0:
         above = int(tree.parent[node])
@@ -201,19 +200,19 @@ def _read_text(path: str | Path, column: str) -> str:
     except OSError as error:
         reason = f"the file cannot be opened ({error.strerror})"
     except ValueError:
-        reason = "the file's name is not one that a file can have"
-    raise _unreadable(column, reason, "paths of hierarchies are relative to the recipe")
+        reason = "the file name is not valid"
+    raise _unreadable(column, reason, "hierarchy paths are relative to the recipe")
 
 
 def _find_separator(text: str) -> str:
-    """Return the separator of the first line that is not blank, as it stands outside quoted cells."""
+    """Return the separator that occurs outside quoted cells in the first non-blank line."""
     line = _FIRST_LINE.search(text)
     bare = _QUOTED_CELL.sub("", line.group()) if line else ""
     return next((mark for mark in SEPARATORS if mark in bare), ";")
 
 
 def _csv_lines(text: str, separator: str, column: str) -> list[list[str]]:
-    """Split the text into cells. Strict: an open quote would else swallow the rest of the file unseen."""
+    """Split the text into cells, strictly: an open quote would silently swallow the rest of the file."""
     if len(separator) != 1 or separator in '"\r\n ':
         raise _unreadable(column, "the separator is not one character", "for example ; or ,")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
@@ -223,12 +222,12 @@ def _csv_lines(text: str, separator: str, column: str) -> list[list[str]]:
         raise _unreadable(
             column,
             f"line {lines.line_num} cannot be split into cells",
-            'a cell that begins with a quote must end with one; a quote inside is written ""',
+            'a cell that starts with a quote must end with one; write a quote inside it as ""',
         ) from None
 
 
 def _trimmed(line: Sequence[str]) -> list[str]:
-    """Return the labels of a line, without the empty cells at its end."""
+    """Return the labels of a line, without trailing empty cells."""
     cells = [normal_text(cell) for cell in line]
     while cells and not cells[-1]:
         cells.pop()
@@ -236,7 +235,7 @@ def _trimmed(line: Sequence[str]) -> list[str]:
 
 
 def _has_hole(cells: Sequence[str]) -> bool:
-    """Say whether an empty cell follows one that is not; leading ones are the leaf of the empty text."""
+    """Return whether an empty cell follows a non-empty one; a leading one is the leaf for the empty text."""
     return any(left and not right for left, right in pairwise(cells))
 
 
@@ -264,7 +263,7 @@ def _parse_json(text: str, column: str) -> Any:
 
 
 def _children(below: object, column: str) -> list[tuple[str, object]]:
-    """Return the children that a nested table, or a list of leaves, names."""
+    """Return the children in a nested table or a list of leaves."""
     pairs: list[tuple[Any, object]] | None = None
     if isinstance(below, Mapping):
         pairs = list(below.items())
@@ -278,20 +277,20 @@ def _children(below: object, column: str) -> list[tuple[str, object]]:
 
 
 def _refuse_repeats(labels: Sequence[str], column: str) -> None:
-    """Raise if siblings share a label: JSON would keep the last one, a path would merge them."""
+    """Raise if siblings have the same label: JSON would keep only the last, and paths would merge them."""
     n_repeats = len(labels) - len(set(labels))
     if n_repeats:
         raise HierarchyError(
             "hierarchy.duplicate",
-            f"In the hierarchy of column `{column}`, {n_repeats} labels repeat a sibling's.",
-            "name every value once",
+            f"In the hierarchy of column `{column}`, {n_repeats} labels repeat the label of a sibling.",
+            "list every value once",
         )
 
 
 def _not_nested(column: str) -> HierarchyError:
     return HierarchyError(
         "hierarchy.build",
-        f"The hierarchy of column `{column}` holds something else than tables and lists of texts.",
+        f"The hierarchy of column `{column}` must contain only tables and lists of texts.",
         "the root is a table; write values in quotes; a leaf is an empty table, or a text in a list",
     )
 

@@ -1,4 +1,4 @@
-"""Hierarchies as nested tables in JSON and TOML, written so that a person can edit them."""
+"""Hierarchies as nested tables in JSON and TOML, formatted for editing by hand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from shoal.hierarchy.picture import children_of
 from shoal.hierarchy.tree import Tree
 
-_LINE = 100  # of a list in TOML; a longer one gets a line for each value
+_LINE = 100  # length of a TOML list; a longer one is written with one line per value
 
 
 def json_text(tree: Tree) -> str:
-    """Write nested tables; a node with leaves only is a list of them."""
+    """Format a tree as nested JSON objects; a node with only leaves is a list."""
     tables: list[dict[str, Any]] = [{} for _ in tree.labels]
     children = children_of(tree)
     root: dict[str, Any] = {}
@@ -24,9 +24,9 @@ def json_text(tree: Tree) -> str:
 
 
 def toml_text(tree: Tree) -> str:
-    """Write one line for each node with leaves only, and for each leaf that has other siblings.
+    """Format a tree with one line per node that has only leaves, and per leaf with siblings that are not.
 
-    Dotted keys keep the order of siblings; tables with headers would come after all plain keys.
+    Dotted keys preserve the order of siblings; tables with headers would follow all plain keys.
     """
     lines = []
     children = children_of(tree)
@@ -51,5 +51,5 @@ def _toml_key(tree: Tree, node: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """Write a text in quotes as TOML wants it: like JSON, but for one control character."""
+    """Quote a text for TOML, which differs from JSON in one control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

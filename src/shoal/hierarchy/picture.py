@@ -1,4 +1,4 @@
-"""What a hierarchy looks like: its numbers, and an outline short enough to read."""
+"""A picture of a hierarchy: its size, and a short outline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.hierarchy.tree import IntArray, Tree
 
-# What fewer rows hold is not shown: it could single somebody out.
+# A value or group with fewer rows is not shown: it could single somebody out.
 RARE = 10
 
 _SIBLINGS = 8
@@ -19,7 +19,7 @@ _LEVELS = 12
 
 @dataclass(frozen=True)
 class Shape:
-    """A tree in numbers; `levels` has the number of nodes at each depth, the root first."""
+    """The size of a tree; `levels` is the number of nodes at each depth, from the root."""
 
     leaves: int
     nodes: int
@@ -36,10 +36,9 @@ class Shape:
 
 @dataclass
 class Branch:
-    """A node of an outline: what is shown of it, and how much below it is not.
+    """A node of an outline: its visible children, and the number of hidden ones.
 
-    Without a label, the node's own must not be shown. A branch without children that has more than
-    itself as its leaf is closed.
+    If the label is None, it must not be shown. An inner node without visible children is closed.
     """
 
     node: int
@@ -52,12 +51,12 @@ class Branch:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the outline ends here although the tree does not."""
+        """Whether the tree continues below this node but the outline does not."""
         return not (self.is_leaf or self.children or self.n_rarer)
 
 
 def counted(number: int, one: str = "leaf") -> str:
-    """Write a number with its noun.
+    """Format a count with its noun.
 
     Examples
     --------
@@ -93,13 +92,13 @@ def outline(
     ----------
     tree : Tree
     depth : int, optional
-        Open every node down to this depth. Otherwise levels are opened whole as long as the outline
-        stays short, and below that along the first branch only, so that an example reaches the leaves.
+        Open every node down to this depth. By default, whole levels are opened while the outline is
+        short, and only the first branch below them, so that one example reaches the leaves.
     rows : sequence of int, optional
-        The number of rows of each leaf. Nodes with fewer than `RARE` rows are then counted instead of
-        shown: a group of few rows is as telling as a value.
+        The number of rows of each leaf. Nodes with fewer than `RARE` rows are counted instead of shown:
+        a small group reveals as much as a value.
     hide_groups : bool, optional
-        Show no label between the root and the leaves.
+        Hide the labels between the root and the leaves.
     """
     children = children_of(tree)
     n_rows = None if rows is None else _rows_below(tree, rows)
@@ -111,7 +110,7 @@ def outline(
 
     def open_up(opened: Branch) -> None:
         common = [n for n in children[opened.node] if n_rows is None or n_rows[n] >= RARE]
-        # One line that says "1 more" is no shorter than the one that it stands for.
+        # A line "1 more" is no shorter than the line that it replaces.
         n_shown = len(common) if len(common) <= _SIBLINGS + 1 else _SIBLINGS
         opened.children = [branch(node) for node in common[:n_shown]]
         opened.n_more = len(common) - n_shown
@@ -133,7 +132,7 @@ def outline(
 
 
 def is_cut(root: Branch) -> bool:
-    """Say whether the outline leaves nodes closed."""
+    """Return whether the outline leaves nodes closed."""
     stack = [root]
     while stack:
         one = stack.pop()
@@ -153,7 +152,7 @@ def children_of(tree: Tree) -> list[list[int]]:
 
 
 def _rows_below(tree: Tree, rows: Sequence[int]) -> IntArray:
-    """Sum the rows of the leaves below each node, which are neighbours."""
+    """Sum the rows of the leaves below each node, which are consecutive."""
     before = np.concatenate([[0], np.cumsum(np.asarray(rows, dtype=np.int64))])
     below: IntArray = before[tree.last_leaf + 1] - before[tree.first_leaf]
     return below

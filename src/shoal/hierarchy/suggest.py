@@ -11,14 +11,14 @@ from typing import Any, Literal
 from shoal.hierarchy import build
 from shoal.hierarchy.tree import Tree
 
-# Letters and digits, with the signs that codes are written with, and at least one digit.
+# Letters and digits, with separators that are common in codes, and at least one digit.
 _CODE = re.compile(r"(?=.*\d)[^\W_]+(?:[.\-/ ]?[^\W_]+)*")
 _LAST_DAY = datetime.date.max.toordinal()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a tree is built: the builder, its levels where it takes some, and why it was chosen."""
+    """How a tree is built: the builder, its levels if any, and why it was chosen."""
 
     builder: Literal["flat", "default", "intervals", "prefix", "dates"]
     levels: tuple[Any, ...] = ()
@@ -30,7 +30,7 @@ class Plan:
             "flat": "flat, all values directly under the root",
             "default": "intervals of 1/16, 1/8, 1/4 and 1/2 of the range",
             "intervals": f"intervals of {listed}",
-            "prefix": f"prefix, {listed} more of the last characters masked at each level",
+            "prefix": f"prefix, masking {listed} more of the last characters at each level",
             "dates": f"dates by {listed}",
         }[self.builder]
         return f"{text} (chosen: {self.reason})" if self.reason else text
@@ -47,10 +47,10 @@ def suggest(kind: str, values: Sequence[Any]) -> Plan:
     if kind == "numeric":
         return Plan("default", reason="the column is numeric")
     if kind == "date":
-        return Plan("dates", ("month", "year"), "the column holds dates")
+        return Plan("dates", ("month", "year"), "the column contains dates")
     if _are_codes(values):
-        return Plan("prefix", (1,), "the values look like codes of one length")
-    return Plan("flat", reason="nothing is known about the texts; group them by hand in the file")
+        return Plan("prefix", (1,), "the values look like codes of equal length")
+    return Plan("flat", reason="the texts have no known structure; group them by hand in the file")
 
 
 def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
@@ -59,7 +59,7 @@ def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
     Raises
     ------
     HierarchyError
-        What the builder refuses.
+        If the builder refuses the values.
     """
     if plan.builder == "intervals":
         return build.intervals(values, plan.levels, column)
@@ -75,12 +75,12 @@ def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
 
 
 def leaf_texts(values: Sequence[Any]) -> list[str]:
-    """Return the texts that canonical values have as leaves."""
+    """Return the leaf labels of canonical values."""
     return [build.number_text(value) if isinstance(value, (int, float)) else str(value) for value in values]
 
 
 def _are_codes(values: Sequence[str]) -> bool:
-    """Say whether texts are codes: several, of one length, each with a digit."""
+    """Return whether texts are codes: several, of equal length, each with a digit."""
     lengths = {len(value) for value in values}
     return (
         len(values) > 1
@@ -91,5 +91,5 @@ def _are_codes(values: Sequence[str]) -> bool:
 
 
 def _day_text(day: build.Number) -> str:
-    # An interval may end after the last day that a calendar has.
+    # An interval may end after the last day that a date can represent.
     return datetime.date.fromordinal(min(int(day), _LAST_DAY)).isoformat()

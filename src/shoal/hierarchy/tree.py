@@ -1,7 +1,7 @@
 """A hierarchy as flat arrays, numbered so that every subtree is an interval of leaf codes.
 
 Nodes are numbered in depth-first preorder with the root as 0, leaves in the same order from 0. The lowest
-common ancestor of any set of leaves is then that of its smallest and its largest code alone.
+common ancestor of a set of leaves is then that of its smallest and largest code.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MISSING_LABEL = ""
 class Tree:
     """The hierarchy of one column.
 
-    Make one with `from_paths`, `from_parents`, or the functions of `build` and `files`; they check that it is
-    a tree. The arrays are not copied when used: do not write to them.
+    Create one with `from_paths`, `from_parents`, or the functions of `build` and `files`, which check that it
+    is a tree. The arrays are shared, not copied: do not write to them.
 
     Parameters
     ----------
     labels : tuple of str, length n_nodes
-        Text of each node. Unique, but for a leaf that bears the root's label (`build.flat`) and the leaf of
+        Text of each node. Unique, except for a leaf with the root's label (`build.flat`) and the leaf for
         missing values (`with_missing`).
     parent : ndarray of shape (n_nodes,), int32
         Parent of each node, -1 for the root.
@@ -69,8 +69,8 @@ class Tree:
         Parameters
         ----------
         parent : mapping of str to str or None
-            The root has None. A label that is only named as a parent counts as a root. Siblings keep
-            the order of the mapping.
+            None for the root. A label that occurs only as a parent is also a root. Siblings keep the
+            order of the mapping.
         column : str
             Name of the column, for messages.
 
@@ -94,7 +94,7 @@ class Tree:
     def from_paths(cls, paths: Iterable[Sequence[str]], column: str) -> Tree:
         """Build a tree from the path of each leaf, leaf first and root last.
 
-        Consecutive repeats of a label are one node, so that uneven trees may be padded to equal length.
+        Consecutive repeats of a label are one node, so that uneven trees can be padded to equal length.
 
         Parameters
         ----------
@@ -106,26 +106,26 @@ class Tree:
         Raises
         ------
         HierarchyError
-            `hierarchy.cycle`, `hierarchy.roots` (the paths do not all end with one label) or
-            `hierarchy.duplicate` (a label has two parents, a leaf has two paths, or is an inner node too).
+            `hierarchy.cycle`, `hierarchy.roots` (the paths do not all end with the same label) or
+            `hierarchy.duplicate` (a label has two parents, or a leaf has two paths or is also an inner node).
         """
         chains = [chain for path in paths if (chain := _collapse(path))]
         links = _links(chains)
         _refuse_cycle(links, column)
         ends = {chain[-1] for chain in chains}
         _refuse_roots(len(ends), column)
-        _refuse_duplicates(_doubled(chains, links), column)
+        _refuse_duplicates(_count_duplicates(chains, links), column)
         return _unfold(ends.pop(), links)
 
     @classmethod
     def from_preorder(cls, labels: Sequence[str], parent: Sequence[int]) -> Tree:
-        """Build a tree from labels and parents that are in depth-first preorder already, unchecked."""
+        """Build a tree from labels and parents that are already in depth-first preorder, unchecked."""
         n_nodes = len(labels)
         is_leaf = np.ones(n_nodes, dtype=bool)
         is_leaf[list(parent[1:])] = False
         first_leaf = np.cumsum(is_leaf) - is_leaf
         height, last_leaf = [0] * n_nodes, first_leaf.tolist()
-        # Backwards, children come before their parents: one pass settles both without recursion.
+        # In reverse order children precede their parents, so one pass computes both without recursion.
         for node in range(n_nodes - 1, 0, -1):
             above = parent[node]
             height[above] = max(height[above], height[node] + 1)
@@ -154,10 +154,10 @@ class Tree:
         return tuple(self.labels[node] for node in self.leaf_nodes.tolist())
 
     def with_missing(self) -> Tree:
-        """Return the same tree with one more leaf, the last, directly under the root, for missing values.
+        """Return the tree with an additional last leaf for missing values, directly under the root.
 
-        Its label is the empty text. A tree of one node gets a new root above both, so that a mix of missing
-        and present is the root and costs 1.
+        Its label is the empty text. A tree of one node gets a new root above both, so that missing and
+        present values together are the root and cost 1.
         """
         if self.n_nodes == 1:
             labels = (ROOT_LABEL, *self.labels, MISSING_LABEL)
@@ -165,9 +165,9 @@ class Tree:
         return Tree.from_preorder((*self.labels, MISSING_LABEL), (*self.parent.tolist(), 0))
 
     def lca(self, low: npt.NDArray[np.integer[Any]], high: npt.NDArray[np.integer[Any]]) -> IntArray:
-        """Find the lowest node that covers two leaves, for many pairs at once.
+        """Return the lowest common ancestor of two leaves, for many pairs at once.
 
-        Costs one array step for each level climbed.
+        Takes one array operation per level climbed.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Tree:
         Raises
         ------
         IndexError
-            If a code is not one of the tree's (a climb from there would not end).
+            If a code is outside the tree (climbing from there would not end).
         """
         low, high = np.minimum(low, high), np.maximum(low, high)
         if low.size and (low.min() < 0 or high.max() >= self.n_leaves):
@@ -196,9 +196,8 @@ class Tree:
     def codes(self, values: Sequence[str], column: str) -> IntArray:
         """Map texts to leaf codes.
 
-        A text that is not a leaf as it stands is looked up in Unicode normal form C, the form of labels read
-        from files. Where a value of the data and the leaf for missing values are both empty texts, the empty
-        text means the value.
+        A text that is not a leaf is looked up in Unicode NFC, the form of labels read from files. If both a
+        value of the data and the leaf for missing values are the empty text, it means the value.
 
         Parameters
         ----------
@@ -214,7 +213,7 @@ class Tree:
         Raises
         ------
         HierarchyError
-            `hierarchy.uncovered` when some values are not leaves of the tree.
+            `hierarchy.uncovered` if some values are not leaves of the tree.
         """
         code_of = {label: code for code, label in reversed(list(enumerate(self.leaf_labels)))}
         found = {
@@ -227,7 +226,7 @@ class Tree:
         return np.fromiter((found[text] for text in values), dtype=np.int32, count=len(values))
 
     def __eq__(self, other: object) -> bool:
-        """Compare labels and shape; all other fields follow from these."""
+        """Compare labels and parents, which determine all other fields."""
         if not isinstance(other, Tree):
             return NotImplemented
         return self.labels == other.labels and np.array_equal(self.parent, other.parent)
@@ -236,17 +235,17 @@ class Tree:
         return hash(self.labels)
 
     def __repr__(self) -> str:
-        # Labels are values of the data: they must not reach a log by way of a repr.
+        # Labels are values of the data: a repr must not leak them to a log.
         return f"Tree(n_leaves={self.n_leaves}, n_nodes={self.n_nodes}, total_height={self.total_height})"
 
 
 def normal_text(text: str) -> str:
-    """Return a label as hierarchies read from files spell it: trimmed, in Unicode normal form C."""
+    """Return a label in the form of hierarchies read from files: trimmed, in Unicode NFC."""
     return unicodedata.normalize("NFC", text).strip()
 
 
 def _collapse(path: Sequence[str]) -> tuple[str, ...]:
-    """Drop each label that repeats the one before it."""
+    """Drop each label that repeats the previous one."""
     return tuple(label for place, label in enumerate(path) if place == 0 or label != path[place - 1])
 
 
@@ -260,17 +259,17 @@ def _links(chains: Sequence[Sequence[str]]) -> dict[str, set[str]]:
     return links
 
 
-def _doubled(chains: Sequence[Sequence[str]], links: Mapping[str, Collection[str]]) -> int:
-    """Count the labels that stand at more than one place."""
+def _count_duplicates(chains: Sequence[Sequence[str]], links: Mapping[str, Collection[str]]) -> int:
+    """Count the labels that occur more than once in the tree."""
     inner = {above for parents in links.values() for above in parents}
     times = Counter(chain[0] for chain in chains)
-    doubled = {label for label, parents in links.items() if len(parents) > 1}
-    doubled.update(leaf for leaf, n in times.items() if n > 1 or leaf in inner)
-    return len(doubled)
+    duplicates = {label for label, parents in links.items() if len(parents) > 1}
+    duplicates.update(leaf for leaf, n in times.items() if n > 1 or leaf in inner)
+    return len(duplicates)
 
 
 def _children(links: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """Turn the links round: the children of each label, in order of first appearance."""
+    """Invert the links: return the children of each label, in order of first appearance."""
     children: dict[str, list[str]] = defaultdict(list)
     for label, parents in links.items():
         for above in parents:
@@ -283,7 +282,7 @@ def _unfold(root: str, links: Mapping[str, Collection[str]]) -> Tree:
     children = _children(links)
     labels: list[str] = []
     parent: list[int] = []
-    stack = [(root, -1)]  # not recursion: a chain may be deeper than Python's own stack
+    stack = [(root, -1)]  # no recursion: a chain may be deeper than Python's stack
     while stack:
         label, above = stack.pop()
         node = len(labels)
@@ -294,7 +293,7 @@ def _unfold(root: str, links: Mapping[str, Collection[str]]) -> Tree:
 
 
 def _refuse_cycle(links: Mapping[str, Collection[str]], column: str) -> None:
-    """Raise if taking off roots again and again (Kahn's topological order) leaves labels over."""
+    """Raise if repeatedly removing roots (Kahn's algorithm) leaves labels over."""
     children = _children(links)
     waiting = {label: len(parents) for label, parents in links.items()}
     free = [label for label, n in waiting.items() if n == 0]
@@ -308,9 +307,9 @@ def _refuse_cycle(links: Mapping[str, Collection[str]], column: str) -> None:
     if n_left:
         raise HierarchyError(
             "hierarchy.cycle",
-            f"The hierarchy of column `{column}` contains a cycle: {n_left} of its {len(links)} values lie "
+            f"The hierarchy of column `{column}` contains a cycle: {n_left} of its {len(links)} values are "
             "on it or below it.",
-            "going up from any value must end at the root; look for a value that is its own ancestor",
+            "every path up must end at the root; look for a value that is its own ancestor",
         )
 
 
@@ -320,24 +319,23 @@ def _refuse_roots(n_roots: int, column: str) -> None:
         raise HierarchyError(
             "hierarchy.roots",
             f"The hierarchy of column `{column}` has {n_roots} roots instead of 1.",
-            "every path must end at one and the same value, for example *; in a file, check its separator",
+            "every path must end at the same value, for example *; in a file, check the separator",
         )
 
 
-def _refuse_duplicates(n_doubled: int, column: str) -> None:
-    """Raise if any label stands at two places."""
-    if n_doubled:
+def _refuse_duplicates(n_duplicates: int, column: str) -> None:
+    """Raise if any label occurs more than once."""
+    if n_duplicates:
         raise HierarchyError(
             "hierarchy.duplicate",
-            f"In the hierarchy of column `{column}`, {n_doubled} values stand at more than one place.",
-            "every value has one parent, every leaf one line, and no leaf is a group of others as well",
+            f"In the hierarchy of column `{column}`, {n_duplicates} values occur more than once.",
+            "every value has one parent, every leaf one line, and no leaf is also a group of other values",
         )
 
 
 def _uncovered(n_uncovered: int, n_distinct: int, column: str) -> HierarchyError:
     return HierarchyError(
         "hierarchy.uncovered",
-        f"Column `{column}` holds {n_uncovered} distinct values, of {n_distinct}, that are not leaves of its "
-        "hierarchy.",
-        "add them to the hierarchy as leaves, or name the texts that mean missing in [input] missing",
+        f"Column `{column}`: {n_uncovered} of {n_distinct} distinct values are not leaves of its hierarchy.",
+        "add them to the hierarchy as leaves, or list the texts that mean missing in [input] missing",
     )

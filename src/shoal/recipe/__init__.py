@@ -1,6 +1,6 @@
-"""What is asked for: columns, goals, method and output, as TOML or as Python values.
+"""Recipes: columns, goals, method and output, as TOML or as Python values.
 
-A recipe is checked whole. Every fault is found before the first is reported, each with a hint.
+A recipe is validated as a whole: all faults are reported at once, each with a hint.
 """
 
 from shoal.recipe.faults import (
@@ -11,17 +11,17 @@ from shoal.recipe.faults import (
     did_you_mean,
     omitted_faults,
 )
-from shoal.recipe.recipe import MANIFEST_ENDING, Recipe, roles_of, to_toml
-from shoal.recipe.sections import ENDINGS, Column, Input, Method, Output, Privacy
+from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
+from shoal.recipe.sections import EXTENSIONS, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
 
 __all__ = [
     "ANATOMY_COUNT",
     "ANATOMY_GROUP",
-    "ENDINGS",
+    "EXTENSIONS",
     "GRID_HINT",
-    "MANIFEST_ENDING",
+    "MANIFEST_SUFFIX",
     "Column",
     "Input",
     "Method",

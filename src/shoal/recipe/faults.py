@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a recipe: all faults are found before any is reported."""
+"""Validation of recipes: all faults are collected before any is reported."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def column_faults(recipe: Recipe, present: Sequence[str]) -> list[Fault]:
     if unnamed and recipe.default_role is None:
         listed = ", ".join(f"`{name}`" for name in unnamed)
         message = f"{len(unnamed)} of {len(present)} columns have no role: {listed}."
-        hint = f"give each a role (drop leaves it out), or set {setting('columns', 'default', 'drop')}"
+        hint = f"give each of them a role (drop omits it), or set {setting('columns', 'default', 'drop')}"
         faults.append(Fault("recipe.unnamed_column", message, hint))
     return faults
 
 
 def _no_column_known(recipe: Recipe, present: Sequence[str]) -> Fault:
-    """Say that nothing fits. The header is not shown: where there is none, it is somebody's row."""
+    """Report that no column matches. The header is not shown: without a header line it is somebody's row."""
     listed = ", ".join(f"`{name}`" for name in recipe.columns)
-    message = f"None of the columns named{in_recipe()} ({listed}) is among the {len(present)} of the table."
+    message = f"The table has {len(present)} columns, but none of those named{in_recipe()}: {listed}."
     close = [did_you_mean(name, present) for name in recipe.columns]
     hint = f"if the table has no header line, set {no_header('...,...')}"
     return Fault("recipe.unknown_column", message, " ".join([*filter(None, close), hint]))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean `x`?" for the closest of `known`, or an empty text."""
+    """Return "did you mean `x`?" for the closest of `known`, or an empty string."""
     known = list(known)
     folded = {k.casefold(): k for k in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
@@ -62,7 +62,7 @@ def _unknown(name: str, present: Sequence[str]) -> Fault:
 
 
 def schema_fault(error: Any) -> Fault:
-    """Put one of pydantic's findings into our words, without the offending value."""
+    """Rephrase a pydantic error, without the offending value."""
     parts = [str(part) for part in error["loc"] if not _is_union_tag(part)]
     in_goal = parts[:2] == ["privacy", "goal"] and len(parts) > 2
     if in_goal:
@@ -71,37 +71,37 @@ def schema_fault(error: Any) -> Fault:
     if error["type"] == "extra_forbidden":
         *above, key = parts
         where = f" in [{'.'.join(above)}]" if above else ""
-        hint = did_you_mean(key, _keys_at(above)) or "see the recipe reference for the keys"
+        hint = did_you_mean(key, _keys_at(above)) or "see the recipe reference for valid keys"
         return Fault("recipe.invalid", f"Unknown key `{key}`{where} of the recipe.", hint)
     section, name = ".".join(parts[:-1]), name_of(".".join(parts[:-1]), parts[-1])
     if error["type"] == "missing":
         hint = f"add {setting(section, 'k', '5')}" if place == "privacy.k" else f"add {name}"
-        if section.startswith("columns."):  # flags describe a column that no flag gives a role
+        if section.startswith("columns."):  # a flag describes a column that has no role
             hint = "give each column one role"
         return Fault("recipe.invalid", f"{name} is missing{in_recipe()}.", hint)
     return Fault("recipe.invalid", f"{name}{in_recipe()} should be {_should_be(error)}.", _correction(place))
 
 
 def _correction(place: str) -> str:
-    if place == "privacy.missing":  # which is easily taken for the key of the same name in [input]
-        return f"for texts that mean missing, set {setting('input', 'missing', 'NA,?')}"
+    if place == "privacy.missing":  # easily confused with the key of the same name in [input]
+        return f"to list texts that mean missing, set {setting('input', 'missing', 'NA,?')}"
     return "correct the value"
 
 
 def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
-    """Say what is wrong with one of the goals, counted from 1."""
+    """Describe a fault in one of the goals, counted from 1."""
     which = f"privacy goal {number + 1}"
     if error["type"].startswith("union_tag"):
         return Fault(
             "recipe.invalid",
-            f"The type of {which} is not one that shoal knows.",
+            f"The type of {which} is unknown.",
             f"goals: {', '.join(TYPES)}",
         )
     if error["type"] == "missing":
         return Fault("recipe.invalid", f"`{key[0]}` is missing from {which}.", f"add `{key[0]}`")
     if error["type"] == "extra_forbidden":
         return Fault(
-            "recipe.invalid", f"Unknown key `{key[0]}` in {which}.", "see the recipe reference for the keys"
+            "recipe.invalid", f"Unknown key `{key[0]}` in {which}.", "see the recipe reference for valid keys"
         )
     if error["type"] == "value_error":
         what = error["msg"].removeprefix("Value error, ")
@@ -111,7 +111,7 @@ def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
 
 
 def _should_be(error: Any) -> str:
-    """Say what a value should be, in the words of pydantic."""
+    """Return what a value should be, as pydantic words it."""
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
     return "a list with at least one name" if error["type"] == "too_short" else found
 
@@ -124,7 +124,7 @@ def _is_union_tag(part: object) -> bool:
 
 
 def _keys_at(above: Sequence[str]) -> list[str]:
-    """List the keys that a section of the recipe may have."""
+    """Return the valid keys of a recipe section."""
     models: dict[str, type[BaseModel]] = {
         "input": Input, "privacy": Privacy, "method": Method, "engine": Engine, "output": Output,
     }  # fmt: skip
@@ -135,7 +135,7 @@ def _keys_at(above: Sequence[str]) -> list[str]:
 
 
 def own_faults(recipe: Recipe) -> list[Fault]:
-    """Check what the types alone cannot say."""
+    """Check what the schema cannot express."""
     faults = []
     if not recipe.quasi and recipe.default_role is None and not recipe.columns:
         hint = "give every column a role" + (": --quasi, --sensitive and so on" if not in_recipe() else "")
@@ -158,17 +158,17 @@ def own_faults(recipe: Recipe) -> list[Fault]:
 
 
 def omitted_faults(recipe: Recipe, *, quasi: bool) -> list[Fault]:
-    """Say which values are needed that the recipe, a manifest's, leaves out.
+    """Report the values that are needed but omitted, because the recipe comes from a manifest.
 
-    Goals need those of the columns whose distances they measure. With `quasi` those of the quasi
-    columns are needed too, to encode them or to find out what a published value covers.
+    A goal needs them for a column whose distances it measures. With `quasi` they are also needed for the
+    quasi columns, to encode them or to determine what a published value covers.
     """
     names = [goal.columns[0] for goal in recipe.privacy.goal if getattr(goal, "distance", "equal") != "equal"]
     return [
         Fault(
             "recipe.omitted",
-            f"Column `{name}` needs the {number} values of its {key}, which a manifest does not show.",
-            f"use the recipe itself, or add {name_of(f'columns.{name}', key)}",
+            f"The {number} values of the {key} of column `{name}` are needed, but a manifest omits them.",
+            f"use the original recipe, or add {name_of(f'columns.{name}', key)}",
         )
         for name in dict.fromkeys([*(recipe.quasi if quasi else []), *names])
         for key, number in recipe.columns[name].lacking.items()
@@ -182,22 +182,22 @@ def _column_faults(name: str, column: Column) -> list[Fault]:
         hint = f"list its values from low to high: {setting(f'columns.{name}', 'order', '...,...')}"
         faults.append(Fault("recipe.invalid", message, hint))
     if column.order and column.kind != "ordinal":
-        message = f"Column `{name}` has an order but is not of kind ordinal."
+        message = f"Column `{name}` has an order but is not ordinal."
         faults.append(
             Fault("recipe.invalid", message, f"add {setting(f'columns.{name}', 'kind', 'ordinal')}")
         )
     if column.order and len(set(column.order)) < len(column.order):
-        twice = len(column.order) - len(set(column.order))
-        message = f"The order of column `{name}` lists {twice} values twice."
+        repeats = len(column.order) - len(set(column.order))
+        message = f"The order of column `{name}` repeats {repeats} values."
         faults.append(Fault("recipe.invalid", message, "list each value once"))
     return faults
 
 
 def _output_faults(recipe: Recipe) -> list[Fault]:
-    """Check what the shape of the output needs from the columns and the method."""
+    """Check that the columns and the method fit the output."""
     faults = []
     if recipe.shape is Shape.BOXES and recipe.output.values == "microaggregate":
-        message = "Method `nh` publishes a box for each row, which typical values are not."
+        message = "Method `nh` publishes a box for each row and cannot publish typical values."
         faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or choose another method'))
     for name in recipe.quasi:
         column = recipe.columns[name]
@@ -216,7 +216,7 @@ def _output_faults(recipe: Recipe) -> list[Fault]:
 def _method_faults(method: Method) -> list[Fault]:
     if method.name not in METHODS:
         hint = did_you_mean(method.name, METHODS) or f"methods: {', '.join(METHODS)}"
-        return [Fault("recipe.invalid", "There is no method of this name.", hint)]
+        return [Fault("recipe.invalid", "There is no method with this name.", hint)]
     schema = METHODS[method.name]
     try:
         schema.model_validate(method.options)
@@ -226,21 +226,21 @@ def _method_faults(method: Method) -> list[Fault]:
 
 
 def _two_tables_faults(recipe: Recipe) -> list[Fault]:
-    """Check what two tables joined by a group need, and refuse what they cannot have."""
+    """Check what a release in two tables requires, and refuse settings that do not apply to it."""
     faults = []
     sensitive = recipe.named("sensitive")
     if len(sensitive) != 1:
-        message = f"Method `anatomy` takes exactly one sensitive column, not {len(sensitive)}."
+        message = f"Method `anatomy` requires exactly one sensitive column, not {len(sensitive)}."
         faults.append(Fault("recipe.invalid", message, "give one column the role sensitive, drop the others"))
     written = {ANATOMY_GROUP: recipe.named("quasi", "sensitive", "keep"), ANATOMY_COUNT: sensitive}
     for name, columns in written.items():
         if name in columns:
-            message = f"Column `{name}` would be written twice: method `anatomy` adds one of that name."
+            message = f"Column `{name}` would be written twice: method `anatomy` adds a column of that name."
             faults.append(Fault("recipe.invalid", message, "rename the column in the input"))
     for key in ("values", "bounds", "bounds_as", "max_set"):
         if getattr(recipe.output, key) != Output.model_fields[key].default:
-            message = f"Method `anatomy` publishes quasi values as they are: `output.{key}` has no meaning."
-            faults.append(Fault("recipe.invalid", message, "take it out, or choose another method"))
+            message = f"Method `anatomy` publishes quasi values unchanged: `output.{key}` has no effect."
+            faults.append(Fault("recipe.invalid", message, "remove it, or choose another method"))
     return faults
 
 
@@ -260,22 +260,22 @@ def _option_fault(method: str, schema: type[Options], error: Any) -> Fault:
 def _input_faults(given: Input) -> list[Fault]:
     faults = []
     if not given.header and given.names is None:
-        message = "The input has no header and no names are given."
+        message = "The input has no header, and no column names are given."
         faults.append(Fault("recipe.invalid", message, f"add {setting('input', 'names', '...,...')}"))
     if given.header and given.names is not None:
-        message = "The input has a header and names are given too."
-        faults.append(Fault("recipe.invalid", message, "set header = false, or take names out"))
+        message = "The input has a header, but column names are given too."
+        faults.append(Fault("recipe.invalid", message, "set header = false, or remove the names"))
     return faults
 
 
 def _view_faults(recipe: Recipe) -> list[Fault]:
-    """Check the sets of columns that several views would publish."""
+    """Check the sets of columns published as views."""
     views = recipe.output.views
     if views == "whole":
         if recipe.output.views_by == "clustering":
             return []
-        message = f"{name_of('output', 'views_by')} says how several views are made, but there is only one."
-        hint = f"name the views ({name_of('output', 'views')}), or leave it out"
+        message = f"{name_of('output', 'views_by')} applies to several views, but there is only one."
+        hint = f"define the views ({name_of('output', 'views')}), or remove it"
         return [Fault("recipe.invalid", message, hint)]
     faults = []
     if not shape_of(recipe.method.name).has_classes:
@@ -283,8 +283,8 @@ def _view_faults(recipe: Recipe) -> list[Fault]:
         faults.append(Fault("recipe.invalid", message, "choose another method, or publish the whole table"))
     shares = [g for g in recipe.privacy.goal if getattr(g, "variant", "") != "distinct"]
     if recipe.output.views_by == "projection" and recipe.named("subject") and shares:
-        # Classes that look alike in a projection are one there, and may share people.
-        faults.append(_not_yet("projections that keep goals about shares while they count people"))
+        # Classes that look alike in a projection are merged there, and may have people in common.
+        faults.append(_not_yet("projections with a subject column and goals about shares"))
     return faults + (_listed_view_faults(recipe, views) if isinstance(views, list) else [])
 
 
@@ -300,14 +300,14 @@ def _listed_view_faults(recipe: Recipe, views: list[list[str]]) -> list[Fault]:
             what = "names a column twice" if names else "has no columns"
             faults.append(Fault("recipe.invalid", f"View {number} {what}.", "name each quasi column once"))
         if sorted(names) in [sorted(earlier) for earlier in views[: number - 1]]:
-            message = f"View {number} has the columns of an earlier one."
+            message = f"View {number} has the same columns as an earlier one."
             faults.append(Fault("recipe.invalid", message, "publish each set of columns once"))
     absent = [name for name in recipe.quasi if not any(name in names for names in views)]
     if absent:
         listed = ", ".join(f"`{name}`" for name in absent)
         message = f"No view has {listed}."
         faults.append(
-            Fault("recipe.invalid", message, "put each quasi column into a view, or give it the role drop")
+            Fault("recipe.invalid", message, "add each quasi column to a view, or give it the role drop")
         )
     return faults
 
@@ -317,22 +317,22 @@ def _goal_faults(recipe: Recipe) -> list[Fault]:
     faults = []
     if recipe.privacy.goal and not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with privacy goals."
-        faults.append(Fault("recipe.invalid", message, "choose another method, or take the goals out"))
+        faults.append(Fault("recipe.invalid", message, "choose another method, or remove the goals"))
     for number, goal in enumerate(recipe.privacy.goal, 1):
         which = f"Privacy goal {number} ({goal.type})"
         for name in goal.columns:
             if name not in recipe.named("sensitive"):
-                message = f"{which} is about `{name}`, which is not a sensitive column."
+                message = f"{which} applies to `{name}`, which is not a sensitive column."
                 sensitive = ", ".join(recipe.named("sensitive")) or "none"
                 faults.append(Fault("recipe.invalid", message, f"sensitive columns: {sensitive}"))
         if len(set(goal.columns)) < len(goal.columns):
             faults.append(Fault("recipe.invalid", f"{which} names a column twice.", "name each column once"))
         distance = getattr(goal, "distance", "equal")
         if distance != "equal" and len(goal.columns) > 1:
-            message = f"{which} has the distance {distance}, which several columns together do not have."
+            message = f"{which} has the distance {distance}, which is not defined for several columns."
             faults.append(Fault("recipe.invalid", message, 'set distance = "equal", or name one column'))
         elif distance == "hierarchical" and _has_no_tree(recipe, goal.columns[0]):
-            message = f"{which} needs a hierarchy of column `{goal.columns[0]}`."
+            message = f"{which} needs a hierarchy for column `{goal.columns[0]}`."
             tree = setting(f"columns.{goal.columns[0]}", "hierarchy", "FILE")
             hint = f"add {tree}, or set the goal's distance to equal"
             faults.append(Fault("recipe.invalid", message, hint))
@@ -352,9 +352,11 @@ def _subject_faults(recipe: Recipe) -> list[Fault]:
     if len(subjects) > 1:
         listed = ", ".join(f"`{name}`" for name in subjects)
         message = f"{len(subjects)} columns have the role subject: {listed}."
-        faults.append(Fault("recipe.invalid", message, "name the one column that tells people apart"))
+        faults.append(Fault("recipe.invalid", message, "name the one column that identifies people"))
     if subjects and not shape_of(recipe.method.name).has_classes:
-        message = f"Method `{recipe.method.name}` counts rows, not people: it takes no subject column."
+        message = (
+            f"Method `{recipe.method.name}` counts rows, not people: it does not allow a subject column."
+        )
         faults.append(
             Fault("recipe.invalid", message, "choose another method, or give the column the role drop")
         )
@@ -388,11 +390,11 @@ def _engine_faults(recipe: Recipe) -> list[Fault]:
 
 
 def _unavailable(recipe: Recipe) -> list[Fault]:
-    """List what the contract names and this version cannot do, so that nothing is ignored."""
+    """Report documented features that this version does not support, so that none is silently ignored."""
     faults = []
     for name, column in recipe.columns.items():
         if column.hierarchy == "induce":
-            faults.append(_not_yet(f"an induced hierarchy (column `{name}`)"))
+            faults.append(_not_yet(f"induced hierarchies (column `{name}`)"))
     if recipe.input.table or recipe.input.query or _is_address(recipe.input.path):
         faults.append(_not_yet("reading from a database"))
     return faults
@@ -403,5 +405,5 @@ def _is_address(path: str | None) -> bool:
 
 
 def _not_yet(what: str) -> Fault:
-    message = f"This version of shoal does not have {what} yet."
-    return Fault("recipe.not_available", message, "leave it out, or use a later version")
+    message = f"This version of shoal does not support {what} yet."
+    return Fault("recipe.not_available", message, "remove it, or use a later version")

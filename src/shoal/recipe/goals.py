@@ -1,7 +1,7 @@
-"""The privacy goals beyond k, as a recipe states them.
+"""Schemas of the privacy goals beyond k.
 
-The schemas live here, beside the methods' options, so that a recipe can be checked whole without
-loading any code that measures. What each goal means is said where it is measured, in `privacy/`.
+They are next to the method options so that a recipe can be validated without loading any measuring
+code. Each goal is defined where it is measured, in `privacy/`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 TYPES = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
-COUNTED = ("distinct", "frequency", "recursive")  # variants whose l counts values: a whole number
+COUNTED = ("distinct", "frequency", "recursive")  # variants whose l counts values, so it is an integer
 
 
 class _Goal(BaseModel):
-    """What all goals have: the sensitive column, or several of which each combination is one value."""
+    """Base of all goals: one sensitive column, or several whose combinations count as values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -23,20 +23,20 @@ class _Goal(BaseModel):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The sensitive columns, one or several that count jointly."""
+        """The sensitive columns: one, or several that are counted jointly."""
         return (self.column,) if isinstance(self.column, str) else tuple(self.column)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys of the goal, without those that were left out or mean nothing for it."""
+        """Return the keys of the goal that have a value."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
 class LDiversity(_Goal):
-    """At least l well-represented values: distinct ones, by share, by entropy, or recursively (c, l)."""
+    """At least l well-represented values: distinct, by frequency, by entropy, or recursive (c, l)."""
 
     type: Literal["l-diversity"]
     variant: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
-    l: int | float = Field(ge=1, le=1e9, allow_inf_nan=False)  # noqa: E741 - the name that everybody uses
+    l: int | float = Field(ge=1, le=1e9, allow_inf_nan=False)  # noqa: E741 - the name in the literature
     c: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
@@ -45,7 +45,7 @@ class LDiversity(_Goal):
             raise ValueError("l should be a whole number for this variant")
         if (self.c is None) == (self.variant == "recursive"):
             needed = (
-                "the variant recursive needs c" if self.c is None else "c goes with the variant recursive"
+                "the variant recursive needs c" if self.c is None else "only the variant recursive takes c"
             )
             raise ValueError(needed)
         return self
@@ -111,7 +111,7 @@ AnyGoal = Annotated[Goal, Field(discriminator="type")]
 
 
 def from_text(text: str) -> dict[str, Any]:
-    """Read a goal as a flag gives it: `l-diversity column=x l=3`; columns that count jointly as `x+y`.
+    """Parse the value of a goal flag: `l-diversity column=x l=3`; joint columns are written `x+y`.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def from_text(text: str) -> dict[str, Any]:
             key = name
             given[key] = value
         elif key is not None:
-            given[key] += f" {pair}"  # a column's name may have blanks
+            given[key] += f" {pair}"  # a column name may contain spaces
         elif pair:
-            given[pair] = True  # refused later, with the name of the key
+            given[pair] = True  # rejected later, with the name of the key
     return {name: _typed(name, value) for name, value in given.items()}
 
 
@@ -137,7 +137,7 @@ _KEYS = ("column", "variant", "l", "c", "t", "distance", "alpha", "beta", "delta
 
 
 def _typed(name: str, value: Any) -> Any:
-    """Turn the text of a number into one; a text that is none stays, to be refused with all other faults."""
+    """Parse numbers; any other text stays as is, to be reported with all other faults."""
     if name == "column" and isinstance(value, str):
         value = value.strip()
         return value.split("+") if "+" in value else value

@@ -1,7 +1,7 @@
-"""The methods that the contract names, and the options that each one takes.
+"""The methods and their options.
 
-The schemas live here, below the recipe, so that a recipe can be checked whole without loading
-any clustering code.
+The schemas are here, in the recipe package, so that a recipe can be validated without loading any
+clustering code.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from shoal.recipe.shape import Shape
 
 
 class Options(BaseModel):
-    """The base of all option schemas: unknown keys are faults, values do not change.
+    """Base of all option schemas: immutable, and unknown keys are faults.
 
-    A schema also declares what its method publishes, and why it cannot work cell by cell, if it cannot.
+    A schema also declares the shape that its method publishes, and why it cannot work cell by cell, if it cannot.
     """
 
     shape: ClassVar[Shape] = Shape.CLASSES
@@ -31,10 +31,9 @@ Seconds = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 class LocalSearchOptions(Options):
     """Options of local search.
 
-    `effort`: how much is tried; or `seconds`, to search for about that long, whatever the effort: what
-    comes out then depends on the machine, not on the seed alone. `loss`: how a node of a tree is costed:
-    by its height, by the leaves below it, or by weighted hierarchical distance, with all steps alike or,
-    by `beta`, the dearer the nearer to the root.
+    `effort`: search effort. `seconds`: search for about this long instead; the result then depends on the
+    machine as well as the seed. `loss`: cost of a tree node: its height, the leaves below it, or weighted
+    hierarchical distance, whose steps cost the same or, with `beta` above 1, more near the root.
     """
 
     effort: Effort = "normal"
@@ -44,7 +43,7 @@ class LocalSearchOptions(Options):
 
 
 class AutoOptions(Options):
-    """Options of auto: those that the picked method takes from whoever does not pick."""
+    """Options of auto, which are passed on to the chosen method."""
 
     effort: Effort | None = None
     seconds: Seconds | None = None
@@ -53,10 +52,10 @@ class AutoOptions(Options):
 class KMemberOptions(Options):
     """Options of k-member [byun2007].
 
-    `opens` says which row opens the first class: the row furthest from the random one (the
-    paper's pseudo-code) or the random row itself (its text). `anchor` says from which row of the
-    last class "furthest" is measured: the last one added (pseudo-code) or the first (text).
-    `label` and `class_penalty` switch on the variant of section 3.4.
+    `opens`: first row of the first class: the one furthest from a random row (the paper's pseudo-code)
+    or that row itself (its text). `anchor`: the row of the previous class from which "furthest" is
+    measured: the last one added (pseudo-code) or the first (text). `label` and `class_penalty` enable
+    the variant of section 3.4.
     """
 
     opens: Literal["furthest", "start"] = "furthest"
@@ -66,17 +65,17 @@ class KMemberOptions(Options):
 
 
 class MondrianOptions(Options):
-    """Options of Mondrian: whether equal values stay together at a cut (strict) or are dealt out."""
+    """Options of Mondrian: whether equal values stay together at a cut (strict) or may be divided."""
 
     mode: Literal["strict", "relaxed"] = "strict"
 
 
 class OKAOptions(Options):
-    """Options of OKA [lin2008], both named in its conclusion.
+    """Options of OKA [lin2008], both suggested in its conclusion.
 
-    `iterations`: how often the clustering stage runs; each further run starts from the row nearest
-    to each class's centroid. `suppress`: leave a small class out when that costs less than filling
-    it, within `max_suppressed`.
+    `iterations`: number of runs of the clustering stage; each further run starts from the rows nearest to
+    the class centroids. `suppress`: suppress a small class if that costs less than filling it, within
+    `max_suppressed`.
     """
 
     iterations: int = Field(default=1, ge=1, le=100)
@@ -84,7 +83,7 @@ class OKAOptions(Options):
 
 
 class SystematicOptions(Options):
-    """Options of systematic clustering: one position for all seed rows, or one drawn for each."""
+    """Options of systematic clustering: the same position for all seed rows, or a random one for each."""
 
     seeds: Literal["systematic", "random"] = "systematic"
 
@@ -95,10 +94,9 @@ StepWeight = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 class KACAOptions(Options):
     """Options of KACA [li2006].
 
-    `weights` of weighted hierarchical distance: all steps alike, "height" (the more, the nearer to
-    the root, sharpened by `beta`), or one's own for each column, from the root downwards.
-    `outlier`: a class whose rows would lose more than this each is left out instead, within
-    `max_suppressed`.
+    `weights` of weighted hierarchical distance: uniform, "height" (larger near the root, sharpened by
+    `beta`), or a list for each column, from the root down. `outlier`: suppress a class if merging it
+    would cost each of its rows more than this, within `max_suppressed`.
     """
 
     weights: Literal["uniform", "height"] | dict[str, list[StepWeight]] = "uniform"
@@ -109,28 +107,28 @@ class KACAOptions(Options):
 class CBOptions(Options):
     """Options of CB [he2012].
 
-    `rounds`: partitions tried for each split. `ncp`: how a node of a tree is costed. `l`: split only
-    where both halves stay l-diverse in the `label` column (the first sensitive one by default).
+    `rounds`: partitions tried for each split. `ncp`: cost of a tree node. `l`: split only if both halves
+    stay l-diverse in the `label` column (default: the first sensitive one).
     """
 
     rounds: int = Field(default=15, ge=1, le=1000)
     ncp: Literal["height", "leaves", "order"] = "height"
-    l: int | None = Field(default=None, ge=1)  # noqa: E741 - the name that everybody uses
+    l: int | None = Field(default=None, ge=1)  # noqa: E741 - the name in the literature
     label: str | None = None
 
 
 class ThresholdOptions(Options):
     """Options of threshold greedy clustering.
 
-    `threshold`: a class is closed when the closest row would make one of its rows cost this much; a
-    quarter of the number of quasi columns when left out.
+    `threshold`: a class is closed when adding the closest row would make one of its rows cost this much;
+    default: a quarter of the number of quasi columns.
     """
 
     threshold: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
 
 class CMeansOptions(Options):
-    """Options of weighted-feature C-means: how often rows are assigned at most."""
+    """Options of weighted-feature C-means: the maximum number of assignment rounds."""
 
     rounds: int = Field(default=50, ge=1, le=1000)
 
@@ -142,7 +140,7 @@ class IncognitoOptions(Options):
 
 
 class NHOptions(Options):
-    """Options of NH: how Mondrian, which makes its groups, cuts."""
+    """Options of NH: how Mondrian, which forms its groups, cuts."""
 
     shape = Shape.BOXES
     not_in_cells = "its boxes are verified against the whole original"
@@ -150,11 +148,11 @@ class NHOptions(Options):
 
 
 class AnatomyOptions(Options):
-    """Options of Anatomy: how many sensitive values a group has at least."""
+    """Options of Anatomy: the minimum number of sensitive values in a group."""
 
     shape = Shape.TWO_TABLES
     not_in_cells = "it publishes two tables"
-    l: int = Field(default=2, ge=2)  # noqa: E741 - the name that everybody uses
+    l: int = Field(default=2, ge=2)  # noqa: E741 - the name in the literature
 
 
 MethodName = Literal[
@@ -179,5 +177,5 @@ METHODS: dict[str, type[Options]] = {
 
 
 def shape_of(method: str) -> Shape:
-    """Return what a method publishes; a name that no method has is a fault of its own."""
+    """Return the shape that a method publishes; unknown methods are reported elsewhere."""
     return METHODS[method].shape if method in METHODS else Shape.CLASSES

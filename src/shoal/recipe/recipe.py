@@ -1,4 +1,4 @@
-"""The recipe itself: read, checked whole, and written."""
+"""The recipe: reading, validating and writing it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Sections
 from shoal.recipe.shape import Shape
 
-MANIFEST_ENDING = ".manifest.json"
+MANIFEST_SUFFIX = ".manifest.json"
 
 
 class Recipe(Sections):
-    """Everything that decides a release, except the rows.
+    """Everything that determines a release, except the rows.
 
     Examples
     --------
@@ -38,29 +38,29 @@ class Recipe(Sections):
 
     @classmethod
     def load(cls, path: str | Path, *, changes: Mapping[str, Any] | None = None) -> Recipe:
-        """Read a TOML recipe, or the recipe in a manifest; paths inside it are relative to its folder.
+        """Read a TOML recipe, or the recipe in a manifest; its paths are relative to its folder.
 
-        `changes` is laid over the file's sections before anything is checked, so that a flag can
-        supply what the file leaves out.
+        `changes` override the file's sections before validation, so that a flag can supply what the file
+        omits.
         """
-        is_manifest = str(path).endswith(MANIFEST_ENDING)
+        is_manifest = str(path).endswith(MANIFEST_SUFFIX)
         try:
             text = Path(path).read_text(encoding="utf-8")
             data = _recipe_in(text) if is_manifest else tomllib.loads(text)
         except OSError as error:
-            reason = error.strerror or "no reason given"
+            reason = error.strerror or "unknown reason"
             raise RecipeError(
                 "recipe.unreadable", f"The recipe {path} cannot be opened: {reason}.", "check the path"
             ) from None
-        except (ValueError, RecursionError):  # TOML's, JSON's and Unicode's errors are ValueErrors
+        except (ValueError, RecursionError):  # TOML, JSON and Unicode errors are ValueErrors
             if is_manifest:
-                message = f"The manifest {path} does not hold a recipe."
-                raise RecipeError("recipe.unreadable", message, "give one that shoal wrote") from None
-            # tomllib's own text quotes the offending characters, so it is not passed on.
+                message = f"The manifest {path} does not contain a recipe."
+                raise RecipeError("recipe.unreadable", message, "use a manifest that shoal wrote") from None
+            # tomllib's message quotes the offending characters, so it is not shown.
             raise RecipeError(
                 "recipe.unreadable",
-                f"The recipe {path} is not valid TOML in UTF-8.",
-                "look for a table or key that stands twice, or a missing quote",
+                f"The recipe {path} is not valid UTF-8 TOML.",
+                "look for a duplicate table or key, or a missing quote",
             ) from None
         recipe = cls.from_dict(data, changes=changes, base=Path(path).parent)
         recipe._file = Path(path).absolute()
@@ -70,7 +70,7 @@ class Recipe(Sections):
     def from_dict(
         cls, data: Mapping[str, Any], *, changes: Mapping[str, Any] | None = None, base: Path = Path()
     ) -> Recipe:
-        """Build a recipe from nested dictionaries, as TOML gives them; report all faults at once."""
+        """Build a recipe from nested dictionaries, as parsed from TOML; report all faults at once."""
         sections = _merged(data, changes or {})
         columns = sections.get("columns")
         if isinstance(columns, Mapping) and isinstance(columns.get("default"), str):
@@ -87,14 +87,14 @@ class Recipe(Sections):
         return recipe
 
     def changed(self, changes: Mapping[str, Any]) -> Recipe:
-        """Return the recipe with other values laid over it, checked again; None changes nothing."""
+        """Return a copy with some values overridden, validated again; None overrides nothing."""
         recipe = Recipe.from_dict(self.to_dict(), changes=changes, base=self._base)
         recipe._file = self._file
         return recipe
 
     @classmethod
     def _other_faults(cls, sections: Mapping[str, Any], error: ValidationError) -> list[Fault]:
-        """Check the sections and columns that pydantic found nothing against, so that all is said at once."""
+        """Check the sections and columns that passed pydantic, so that all faults are reported at once."""
         sound = {**sections, "columns": dict(_table(sections.get("columns")))}
         for found in error.errors():
             place = [str(part) for part in found["loc"]]
@@ -143,7 +143,7 @@ class Recipe(Sections):
         return f"<table><caption>shoal recipe</caption>{rows}</table>"
 
     def _facts(self) -> dict[str, str]:
-        """Return what matters most, as texts: columns by role, k, goals, method."""
+        """Return the main facts as strings: columns by role, k, goals, method."""
         roles = ("quasi", "sensitive", "identifier", "keep", "drop", "subject")
         columns = {role: ", ".join(self.named(role)) for role in roles if self.named(role)}
         goals = {"goals": ", ".join(goal.type for goal in self.privacy.goal)} if self.privacy.goal else {}
@@ -160,12 +160,12 @@ class Recipe(Sections):
 
     @property
     def subject(self) -> str | None:
-        """The column that tells people apart, where one person may have several rows."""
+        """The column that identifies people, if one person may have several rows."""
         return next(iter(self.named("subject")), None)
 
     @property
     def views(self) -> list[list[str]]:
-        """The quasi columns of each table that is published; one set, of all, for the whole table."""
+        """The quasi columns of each published table; a single list of all of them for the whole table."""
         names = self.quasi
         match self.output.views:
             case "whole":
@@ -181,12 +181,12 @@ class Recipe(Sections):
 
     @property
     def options(self) -> Options:
-        """The method's options, checked and with their defaults."""
+        """The method's options, validated and with defaults."""
         return METHODS[self.method.name].model_validate(self.method.options)
 
     @property
     def shape(self) -> Shape:
-        """What is published: several views, or what the method declares."""
+        """The shape of the release: several views, or what the method declares."""
         return shape_of(self.method.name) if self.output.views == "whole" else Shape.VIEWS
 
     @property
@@ -196,28 +196,28 @@ class Recipe(Sections):
         return named or next(iter(self.named("sensitive")), None)
 
     def resolve(self, path: str) -> Path:
-        """Return an input or hierarchy path as seen from the recipe's folder."""
+        """Resolve an input or hierarchy path relative to the recipe's folder."""
         return self._base / path
 
     def moved_to(self, folder: Path) -> Recipe:
-        """Return the recipe as a file in another folder would say it: with paths as seen from there."""
+        """Return the recipe with its paths relative to another folder."""
         data = self.to_dict()
         if self.input.path is not None:
-            data["input"]["path"] = self._seen_from(folder, self.input.path)
+            data["input"]["path"] = self._relative_to(folder, self.input.path)
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str):
-                data["columns"][name]["hierarchy"] = self._seen_from(folder, column.hierarchy)
+                data["columns"][name]["hierarchy"] = self._relative_to(folder, column.hierarchy)
         return Recipe.from_dict(data, base=folder)
 
-    def _seen_from(self, folder: Path, path: str) -> str:
+    def _relative_to(self, folder: Path, path: str) -> str:
         try:
             return Path(os.path.relpath(self.resolve(path), folder)).as_posix()
-        except ValueError:  # on another drive of Windows
+        except ValueError:  # on another Windows drive
             return str(self.resolve(path).absolute())
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files that the recipe is read from or names, by what they are; none of these is written."""
+        """The recipe file and the files that it names, by description; these are never overwritten."""
         named = {"the recipe": self._file} if self._file else {}
         if self.input.path is not None:
             named["the input"] = self.resolve(self.input.path).absolute()
@@ -227,7 +227,7 @@ class Recipe(Sections):
         return named
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sections as TOML would hold them, without what was left at its default."""
+        """Return the sections as in TOML, without values that were not set."""
         data = self.model_dump(exclude_unset=True)
         default = data.pop("default_role", None)
         if default:
@@ -235,12 +235,12 @@ class Recipe(Sections):
         return data
 
     def to_toml(self) -> str:
-        """Write the recipe as TOML that `load` reads back."""
+        """Return the recipe as TOML that `load` can read."""
         return to_toml(self.to_dict())
 
 
 def _recipe_in(manifest: str) -> dict[str, Any]:
-    """Return the recipe that a manifest holds; a ValueError where it holds none."""
+    """Return the recipe in a manifest; raise ValueError if there is none."""
     found = json.loads(manifest)
     recipe = found.get("recipe") if isinstance(found, dict) else None
     if not isinstance(recipe, dict):
@@ -249,18 +249,18 @@ def _recipe_in(manifest: str) -> dict[str, Any]:
 
 
 def to_toml(sections: Mapping[str, Any]) -> str:
-    """Write sections as TOML."""
+    """Format sections as TOML."""
     return tomli_w.dumps(sections)
 
 
 def roles_of(**named: Iterable[str]) -> dict[str, str]:
-    """Turn lists of names by role into a role by name; a name in two lists is a fault."""
+    """Return the role of each name, from lists of names by role; a name in two lists is a fault."""
     roles: dict[str, str] = {}
     faults = []
     for role, names in named.items():
         for name in [names] if isinstance(names, str) else names:
             if name in roles:
-                message = f"Column `{name}` is named both as {roles[name]} and as {role}."
+                message = f"Column `{name}` has two roles: {roles[name]} and {role}."
                 faults.append(Fault("recipe.doubly_used_column", message, "give each column one role"))
             roles[name] = role
     if faults:
@@ -269,13 +269,13 @@ def roles_of(**named: Iterable[str]) -> dict[str, str]:
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Lay `over` on `base`, section by section; a value that is None changes nothing."""
+    """Merge `over` into `base`, section by section; None overrides nothing."""
     merged = dict(base)
     for key, given in over.items():
         if given is None:
             continue
         below = merged.get(key)
-        is_tree = depth == _IN_COLUMN and key == "hierarchy"  # one value, although it is a table
+        is_tree = depth == _IN_COLUMN and key == "hierarchy"  # a single value, although it is a table
         if is_tree or not isinstance(given, Mapping):
             merged[key] = given
         elif below is None or isinstance(below, Mapping):
@@ -283,7 +283,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) ->
     return merged
 
 
-_IN_COLUMN = 2  # the depth of the keys of a column: columns, its name, key
+_IN_COLUMN = 2  # depth of a column's keys: columns, name, key
 
 
 def _table(value: object) -> Mapping[str, Any]:

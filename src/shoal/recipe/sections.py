@@ -1,4 +1,4 @@
-"""The sections of a recipe, as TOML holds them."""
+"""The sections of a recipe, as in TOML."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shoal.recipe.goals import AnyGoal
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
 Danger = Literal["unique", "recoverable", "duplicate", "repeated", "dominated", "alike"]
-ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
 class Section(BaseModel):
-    """The base of all sections: unknown keys are faults, values do not change."""
+    """Base of all sections: immutable, and unknown keys are faults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -26,7 +26,7 @@ class Input(Section):
     """Where the table is and how to read it."""
 
     path: str | None = None
-    separator: str | None = Field(default=None, pattern=r"^[\t !#-~]$")  # one ASCII sign, no quote
+    separator: str | None = Field(default=None, pattern=r"^[\t !#-~]$")  # one ASCII character, not a quote
     missing: list[str] = [""]
     header: bool = True
     names: list[str] | None = Field(default=None, min_length=1)
@@ -36,7 +36,7 @@ class Input(Section):
 
 
 class Column(Section):
-    """The role of one column and, for a quasi column, how its values relate."""
+    """The role of a column and, for a quasi column, how its values relate."""
 
     role: Role
     kind: Kind | None = None
@@ -45,17 +45,17 @@ class Column(Section):
     hierarchy: str | dict[str, Any] | None = None
     grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     accept: list[Danger] = []
-    # A manifest does not show what values a column has: it says here how many it leaves out.
+    # A manifest must not show the values of a column: this gives only the number of omitted ones.
     omitted: dict[Literal["order", "hierarchy"], int] = {}
 
     @property
     def lacking(self) -> dict[str, int]:
-        """What is left out and not given in another way, and how many values it has."""
+        """The omitted keys that have not been supplied since, with their numbers of values."""
         return {key: number for key, number in self.omitted.items() if getattr(self, key) is None}
 
 
 class Privacy(Section):
-    """What every released row is promised."""
+    """What is guaranteed for every released row."""
 
     k: int = Field(ge=2)
     missing: Literal["category", "suppress", "error"] = "category"
@@ -63,10 +63,10 @@ class Privacy(Section):
     goal: list[AnyGoal] = []
 
     def may_suppress(self, n_rows: int) -> int:
-        """Return how many rows may be left out.
+        """Return how many rows may be suppressed.
 
-        The share is the decimal that it is written as: 0.29 of 100 rows are 29, although 0.29 * 100
-        is less in floats.
+        The share is read as a decimal: 0.29 of 100 rows is 29, although 0.29 * 100 is less than 29 in
+        floating point.
         """
         return floor(Fraction(repr(self.max_suppressed)) * n_rows)
 
@@ -103,7 +103,7 @@ class Engine(Section):
 
 
 class Sections(Section):
-    """The recipe as pydantic sees it: the same sections as the TOML file."""
+    """The recipe as a pydantic model, with the sections of the TOML file."""
 
     input: Input = Input()
     columns: dict[str, Column] = {}

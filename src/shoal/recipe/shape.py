@@ -1,4 +1,4 @@
-"""What a recipe publishes."""
+"""The shape of a release."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from enum import Enum
 
 
 class Shape(Enum):
-    """The shape of a release. A method declares it in its options; several views have their own.
+    """The shape of a release: declared in a method's options, or several views.
 
-    Everything that depends on what is published asks the shape, never the name of a method.
+    Code that depends on what is published checks the shape, never the method name.
     """
 
-    CLASSES = "classes"  # one table, in which the rows of a class look alike
-    BOXES = "a box for each row"  # one table without classes, verified against the original
-    TWO_TABLES = "two tables"  # quasi and sensitive values apart, joined by a group
-    VIEWS = "several views"  # several tables about the same rows, each with classes
+    CLASSES = "classes"  # one table; the rows of a class look alike
+    BOXES = "a box for each row"  # one table without classes; verified against the original
+    TWO_TABLES = "two tables"  # quasi and sensitive values in separate tables, linked by a group
+    VIEWS = "several views"  # several tables of the same rows, each with classes
 
     @property
     def has_classes(self) -> bool:
-        """Whether rows are published alike in groups of at least k."""
+        """Whether rows are published in groups of at least k that look alike."""
         return self in (Shape.CLASSES, Shape.VIEWS)
 
     @property
@@ -28,10 +28,10 @@ class Shape(Enum):
 
     @property
     def needs_original(self) -> bool:
-        """Whether the promise can be verified only against the raw table."""
+        """Whether verification requires the raw table."""
         return self is Shape.BOXES
 
     @property
     def groups(self) -> str:
-        """What the rows of a release are grouped into."""
+        """What the groups of rows are called."""
         return "classes" if self.has_classes else "groups"

@@ -1,8 +1,8 @@
 """The part of a recipe that a manifest and a report may show: no folders, and no values of the table.
 
-An order and the leaves of a nested hierarchy list values of a column, also those that only one person
-has. Neither they nor a digest of them is shown, against which guesses could be tested: only how many
-there are. Inner nodes go with the leaves, since a tree without leaves is of no use.
+An order and the leaves of a nested hierarchy list values of a column, including values that only one
+person has. Only their number is shown, because a digest of them would let an attacker test guesses.
+Inner nodes are omitted with the leaves, since a tree without leaves is useless.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _UNITS = {"week", "month", "quarter", "year", "decade"}
 def shareable(recipe: Recipe) -> dict[str, Any]:
     """Return the sections of a recipe that may be published.
 
-    They can be read as a recipe again; what is omitted then has to be given where it is needed.
+    They form a valid recipe; omitted values must be supplied where they are needed.
     """
     data = recipe.to_dict()
     data.get("input", {}).pop("path", None)
     data.get("output", {}).pop("path", None)
     if recipe.shape is Shape.TWO_TABLES:
-        data["method"].pop("seed", None)  # the groups, which are secret, follow from it
+        data["method"].pop("seed", None)  # it determines the groups, which are secret
     for column in data.get("columns", {}).values():
         if isinstance(column, dict):
             _omit_values(column)
@@ -36,13 +36,13 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
 
 
 def shared_digest(shared: Mapping[str, Any]) -> str:
-    """Return the digest by which releases of one recipe are known, of what is shown of it."""
+    """Return a digest of the published sections, which identifies releases of the same recipe."""
     text = json.dumps(shared, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _omit_values(column: dict[str, Any]) -> None:
-    """Take the values out of a column's section, and say how many there were."""
+    """Replace the values in a column's section by their number."""
     omitted = dict(column.pop("omitted", {}))
     order, tree = column.get("order"), column.get("hierarchy")
     if order is not None:
@@ -56,7 +56,7 @@ def _omit_values(column: dict[str, Any]) -> None:
 
 
 def _is_built(tree: Mapping[str, Any]) -> bool:
-    """Say whether a hierarchy is a rule by which a tree is built, and nothing else: it names no values."""
+    """Return whether a hierarchy is only a rule for building a tree, which names no values."""
     if len(tree) != 1:
         return False
     ((rule, given),) = tree.items()

@@ -15,7 +15,7 @@ from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.report.profile import Profile
-from shoal.stages import Meanwhile, Progress
+from shoal.stages import BackgroundStage, Progress
 from shoal.verifier import MeasuredGoal, worst_goals
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Numbers:
         Every goal, asked and achieved.
     loss, loss_tight : Loss
         Of what was published, and of the classes' own values.
-    bounding : tuple of Meanwhile
+    bounding : tuple of BackgroundStage
         The lower bounds of the loss, one for each table; empty where they were not asked for.
     """
 
@@ -50,7 +50,7 @@ class Numbers:
     goals: tuple[MeasuredGoal, ...]
     loss: Loss
     loss_tight: Loss
-    bounding: tuple[Meanwhile[Bound | None], ...] = ()
+    bounding: tuple[BackgroundStage[Bound | None], ...] = ()
 
     @property
     def bound(self) -> Bound | None:

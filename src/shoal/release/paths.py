@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shoal.recipe import Recipe, Shape
-from shoal.table.siblings import listed_tables, part_paths, refuse_beside, stale_views, view_paths
+from shoal.table.siblings import listed_tables, part_paths, refuse_siblings, stale_views, view_paths
 from shoal.table.write import check_target, manifest_path, report_path
 
 
@@ -64,7 +64,7 @@ class Places:
         who takes all files of that name would publish both releases.
         """
         check_target(self.target)
-        refuse_beside([file.name for file in self.tables], self._of_other_shapes())
+        refuse_siblings([file.name for file in self.tables], self._of_other_shapes())
         for file in self.tables:
             check_target(file)
         self.stale()

@@ -14,7 +14,7 @@ from shoal.recipe import Shape, shareable, to_toml
 from shoal.release.manifest import all_rounded, versions
 from shoal.release.parts import Part
 from shoal.report.facts import Facts
-from shoal.report.page import Charts, charts_drawn_meanwhile, render
+from shoal.report.page import Charts, charts_in_background, render
 from shoal.report.profile import Profile
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def profiles(release: Release) -> list[tuple[Part, Profile]]:
 def charts_meanwhile(release: Release) -> Iterator[list[Drawn]]:
     """Draw the charts of all reports while other work is done; give functions that wait for them."""
     with ExitStack() as stack:
-        yield [stack.enter_context(charts_drawn_meanwhile(profile)) for _, profile in profiles(release)]
+        yield [stack.enter_context(charts_in_background(profile)) for _, profile in profiles(release)]
 
 
 def report_texts(

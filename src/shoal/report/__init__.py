@@ -1,1 +1,1 @@
-"""One HTML page about a release, for the steward who must sign for it and for those who read it."""
+"""The HTML report on a release, for the data steward who signs it off and for its users."""

@@ -1,6 +1,6 @@
-"""The charts of a report, described in Vega-Lite; `drawing` makes pictures of them.
+"""The charts of a report as Vega-Lite specifications, rendered by `drawing`.
 
-The page's style sheet knows the colours by their values and replaces them: see `page.css`.
+The style sheet of the page matches the colours by value to replace them: see `page.css`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from shoal.report.drawing import Picture, printable
 from shoal.report.numbers import percent, rounded, tenths, whole
 from shoal.report.profile import Cell, ColumnProfile
 
-# Mid-tones that can be read on white and on black; also named in page.css.
+# Mid-tones that are legible on white and on black; also listed in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"
 WIDTH, NAMES, BAR = 360, 136, 19
 MOST_BARS = 12
-_LONGEST = 20  # characters that fit beside the bars
+_LONGEST = 20  # characters that fit next to the bars
 _TOP, _BOTTOM = 2, 36
 CONFIG = {
     "background": "transparent",
@@ -44,25 +44,25 @@ class Bar:
 
 
 def loss_chart(columns: Sequence[ColumnProfile]) -> Picture:
-    """Draw what each column has lost, the most first."""
+    """Draw the loss of each column, largest first."""
     shares = [(column.name, rounded(column.share_lost or 0.0)) for column in columns]
     shares.sort(key=lambda pair: -pair[1])
     bars = [Bar(name, rounded(100 * share), percent(share)) for name, share in shares]
-    told = "; ".join(f"{bar.name}: {bar.text}" for bar in bars)
-    return _bar_chart(bars, "information lost (% of the column)", f"Information lost by column. {told}.")
+    values = "; ".join(f"{bar.name}: {bar.text}" for bar in bars)
+    return _bar_chart(bars, "information lost (% of the column)", f"Information lost by column. {values}.")
 
 
 def class_chart(class_sizes: Sequence[tuple[int, int]], groups: str = "classes") -> Picture:
-    """Draw how many classes, or groups, there are of each size."""
+    """Draw the number of classes (or groups) of each size."""
     bars = [Bar(name, count, whole(count)) for name, count in size_bins(class_sizes)]
-    told = "; ".join(f"{bar.name} rows: {bar.text}" for bar in bars)
+    values = "; ".join(f"{bar.name} rows: {bar.text}" for bar in bars)
     return _bar_chart(
-        bars, f"{groups} of that many rows (count)", f"{groups.capitalize()} by size. {told}.", least_step=1
+        bars, f"number of {groups} of this size", f"{groups.capitalize()} by size. {values}.", least_step=1
     )
 
 
 def size_bins(class_sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
-    """Put class sizes into a few bins of equal width, from the smallest class on.
+    """Group class sizes into a few bins of equal width, starting at the smallest class.
 
     >>> size_bins([(5, 90), (7, 3)])
     [('5', 90), ('6', 0), ('7', 3)]
@@ -124,20 +124,20 @@ def _bar_chart(bars: Sequence[Bar], axis: str, alt_text: str, least_step: float 
 
 
 def _x(field: str, title: str, least_step: float = 0.01) -> Spec:
-    """Make the horizontal axis, with few enough ticks that their labels never meet."""
+    """Return the horizontal axis, with few enough ticks that labels do not overlap."""
     ticks = {"tickCount": 3, "tickMinStep": least_step, "labelFlush": False}
     scale = {"zero": True, "nice": True}
     return {"field": field, "type": "quantitative", "title": title, "axis": ticks, "scale": scale}
 
 
 def _names() -> Spec:
-    """Write the name of each row to the left of it; names are data, so they need not differ."""
+    """Return a layer with the name of each row to its left; names are data, so they need not be unique."""
     mark = {"type": "text", "align": "right", "x": -8, "color": INK, "fontSize": 11}
     return {"mark": mark, "encoding": {"text": {"field": "name", "type": "nominal"}}}
 
 
 def _picture(rows: list[Spec], layers: list[Spec], alt_text: str, right: int) -> Picture:
-    """Put layers over each other, one line for each row of data, with room on the right."""
+    """Combine layers into a picture, one line for each row of data, with a right margin."""
     scale = {"paddingInner": 0.25, "paddingOuter": 0.125}
     y = {"field": "at", "type": "ordinal", "axis": None, "scale": scale}
     height = BAR * len(rows)
@@ -152,6 +152,6 @@ def _picture(rows: list[Spec], layers: list[Spec], alt_text: str, right: int) ->
 
 
 def _short(text: str) -> str:
-    """Shorten a name so that it fits beside the bars."""
+    """Shorten a name so that it fits next to the bars."""
     text = printable(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

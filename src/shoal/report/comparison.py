@@ -1,7 +1,7 @@
-"""A picture of a comparison: loss and time against k, one line for each method.
+"""The chart of a comparison: loss and time against k, one line for each method.
 
-It is a file of its own, with a white ground, or a page around the same picture. As in reports,
-losses have three digits. Times are in it, so it is never the same twice.
+It is an image with a white background, or a page that contains it. As in reports, losses have three
+digits. It shows run times, so it is not reproducible.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from shoal.report.numbers import rounded
 from shoal.report.templates import load_template, style_sheet
 from shoal.table.write import move_into_place, temporary, unwritable
 
-Results = Sequence[Mapping[str, Any]]  # as `shoal compare --json` lists them
+Results = Sequence[Mapping[str, Any]]  # in the format of `shoal compare --json`
 
-ENDINGS = (".svg", ".png", ".html")
-# Colours and shapes go round together: 7 and 6 have no common divisor, so 42 methods differ, and
-# neighbours differ in both. Mid-tones that can be read on white and on black.
+EXTENSIONS = (".svg", ".png", ".html")
+# Colours and shapes are cycled together: 7 and 6 are coprime, so 42 methods get different pairs, and
+# neighbours differ in both. Mid-tones that are legible on white and on black.
 COLOURS = ("#23808f", "#c2571a", "#6f5fd0", "#2f8f4e", "#bb3a82", "#8a6f1e", "#3d72d6")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 WIDTH, HEIGHT = 300, 240
@@ -46,43 +46,43 @@ _CONFIG = {
 
 
 def check_chart_target(path: Path) -> None:
-    """Refuse a place where no chart can be written, before any work is done."""
-    if path.suffix.lower() not in ENDINGS:
-        message = f"The chart {path} has an ending that shoal does not draw."
-        raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
+    """Refuse a path where no chart can be written, before any work is done."""
+    if path.suffix.lower() not in EXTENSIONS:
+        message = f"The chart {path} has an extension that shoal does not support."
+        raise OutputError("output.unwritable", message, f"extensions: {', '.join(EXTENSIONS)}")
     try:
         with suppress(FileNotFoundError, NotADirectoryError):
-            os.lstat(path)  # says whether the system takes such a name at all
+            os.lstat(path)  # raises if the system does not allow the name
     except (OSError, ValueError) as error:
         raise unwritable(path, error) from None
     if path.is_dir():
         raise OutputError("output.unwritable", f"The chart {path} is a folder.", "name a file")
     with temporary(path):
-        pass  # a file can be made there
+        pass  # checks that a file can be created there
 
 
 def write_chart(results: Results, rows: int, path: Path) -> Path:
-    """Write the picture; the ending chooses the format.
+    """Write the chart; the extension determines the format.
 
     Parameters
     ----------
     results : sequence of mappings
         `method`, `k`, `seconds`, `loss` and the like; those with an error are not drawn.
     rows : int
-        Of the table that was compared on.
+        Number of rows of the table.
     path : Path
-        An earlier file of that name is replaced only when the new one is complete.
+        An existing file is replaced only when the new one is complete.
     """
     check_chart_target(path)
-    ending, spec = path.suffix.lower(), _spec(results)
-    if ending == ".png":
-        made = draw_png(spec)
+    extension, spec = path.suffix.lower(), _spec(results)
+    if extension == ".png":
+        content = draw_png(spec)
     else:
         drawn = draw_svg(spec)
-        made = (drawn if ending == ".svg" else _page(drawn, results, rows)).encode()
+        content = (drawn if extension == ".svg" else _page(drawn, results, rows)).encode()
     with temporary(path) as file:
         try:
-            file.write_bytes(made)
+            file.write_bytes(content)
         except OSError as error:
             raise unwritable(path, error) from None
         move_into_place(file, path)
@@ -90,14 +90,14 @@ def write_chart(results: Results, rows: int, path: Path) -> Path:
 
 
 def _spec(results: Results) -> Spec:
-    """Describe two panels side by side with one legend."""
+    """Return two panels side by side with a common legend."""
     done = [result for result in results if result["error"] is None]
     title, losses = _losses(done)
     values = [
         {"method": r["method"], "k": r["k"], "loss": lost, "seconds": rounded(r["seconds"])}
         for r, lost in zip(done, losses, strict=True)
     ]
-    colour, shape = _who(results)
+    colour, shape = _method_encodings(results)
     base = {"x": _x(done), "color": colour}
     scale, axis = {"zero": True, "nice": 5}, {"tickCount": 5}
     loss = {"field": "loss", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
@@ -112,15 +112,15 @@ def _spec(results: Results) -> Spec:
 
 
 def _losses(done: Results) -> tuple[str, list[float]]:
-    """Return the loss that is drawn, with its name: GCP, or DM where typical values are published."""
+    """Return the name and values of the plotted loss: GCP, or DM if typical values are published."""
     gcps = [result["loss"]["gcp"] for result in done]
     if None in gcps:
         return "DM", [rounded(result["loss"]["dm"]) for result in done]
     return "information lost (GCP, %)", [rounded(100 * gcp) for gcp in gcps]
 
 
-def _who(results: Results) -> tuple[Spec, Spec]:
-    """Tell methods apart by colour and by shape, so that either is enough."""
+def _method_encodings(results: Results) -> tuple[Spec, Spec]:
+    """Return the colour and the shape encoding of methods; either alone distinguishes them."""
     drawn = {result["method"] for result in results if result["error"] is None}
     names = [name for name in dict.fromkeys(result["method"] for result in results) if name in drawn]
     colours = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
@@ -133,16 +133,16 @@ def _who(results: Results) -> tuple[Spec, Spec]:
 
 
 def _x(done: Results) -> Spec:
-    """Make the axis of k: the k's that were asked for, at distances that go with their ratios."""
+    """Return the logarithmic axis of k, with ticks at the given values of k."""
     ks = sorted({result["k"] for result in done})
-    # A little room on both sides; a single k stands in the middle.
+    # A small margin on both sides; a single k is centred.
     scale = {"type": "log", "domain": [ks[0] / 1.1, ks[-1] * 1.1], "nice": False}
     axis = {"values": ks, "format": "d", "grid": False, "labelOverlap": True}
     return {"field": "k", "type": "quantitative", "title": "k", "scale": scale, "axis": axis}
 
 
 def _seconds(done: Results) -> Spec:
-    """Make the axis of time, with a line for each power of ten."""
+    """Return the time axis, with a grid line for each power of ten."""
     exponents = [log10(result["seconds"]) for result in done]
     low, high = floor(min(exponents)), ceil(max(exponents))
     powers = [10.0**exponent for exponent in range(low, max(high, low + 1) + 1)]
@@ -163,13 +163,13 @@ def _panel(base: Spec, title: str, y: Spec, shape: Spec) -> Spec:
 
 
 def _page(drawn: str, results: Results, rows: int) -> str:
-    """Put the picture and its numbers into one page that needs nothing else."""
+    """Return a self-contained page with the chart and its numbers."""
     from markupsafe import Markup
 
     alt_text = "Loss and time of each method against k. The numbers are in the table below the chart."
     template = load_template("comparison.html.jinja", {"times_bound": _times_bound})
     rendered: str = template.render(
-        style=Markup(style_sheet()),  # our own file, not anybody's text
+        style=Markup(style_sheet()),  # our own file, not user input
         chart=Markup(inline(drawn, alt_text)),
         results=results,
         bounds={result["k"]: result for result in results if result["bound"] is not None},
@@ -179,6 +179,6 @@ def _page(drawn: str, results: Results, rows: int) -> str:
 
 
 def _times_bound(result: Mapping[str, Any]) -> float | None:
-    """Return how many times the lower bound a method loses; None without either, and for a bound of 0."""
+    """Return the ratio of a method's loss to the lower bound; None if either is missing or the bound is 0."""
     il, bound = result["loss"]["il"], result["bound"]
     return il / bound if il is not None and bound else None

@@ -1,6 +1,6 @@
-"""Draw charts as SVG to put into a page.
+"""Draw charts as SVG to embed in a page.
 
-The layout is fixed, without any measuring of text, so that the fonts of a machine do not change a byte.
+The layout is fixed and does not measure text, so that the result does not depend on installed fonts.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from xml.etree import ElementTree
 
 from shoal.report.engine import draw_svg
 
-_GROUP = "mark-group role-scope concat_{}_group"  # what Vega calls one chart of several
+_GROUP = "mark-group role-scope concat_{}_group"  # Vega's class for one of several charts
 _KEPT = {
     "d", "transform", "fill", "stroke", "stroke-width", "opacity", "x2", "y2", "text-anchor", "font-size",
 }  # fmt: skip
 
 
 class Picture(NamedTuple):
-    """A chart that has not been drawn: a Vega-Lite view, what it says in words, and the room it takes."""
+    """A chart that has not been drawn: a Vega-Lite view, its alternative text, and its size."""
 
     view: Mapping[str, Any]
     alt_text: str
     width: int
     height: int
-    left: int  # beside the view
-    top: int  # above it
+    left: int  # margin to the left of the view
+    top: int  # margin above it
 
 
 def draw(pictures: Sequence[Picture], config: Mapping[str, Any]) -> list[str]:
-    """Draw all pictures at once, which takes less time than one by one, and cut them apart."""
+    """Draw all pictures at once, which is faster than one by one, and split the result."""
     views = [picture.view for picture in pictures]
     drawn = draw_svg(
         {
             "vconcat": views,
             "config": config,
             "autosize": {"type": "none"},
-            "bounds": "flush",  # no measuring
+            "bounds": "flush",  # does not measure text
             "spacing": 0,
             "padding": 0,
         }
@@ -46,7 +46,7 @@ def draw(pictures: Sequence[Picture], config: Mapping[str, Any]) -> list[str]:
 
 
 def _cut_out(group: ElementTree.Element, picture: Picture) -> str:
-    """Make an SVG of its own from the group of one chart, which Vega has put below the others."""
+    """Extract the group of one chart, which Vega has placed below the others, as a separate SVG."""
     root = ElementTree.Element("g", {"fill": "none", "transform": f"translate({picture.left},{picture.top})"})
     for part in group:
         part.set("transform", "translate(0,0)")
@@ -55,13 +55,13 @@ def _cut_out(group: ElementTree.Element, picture: Picture) -> str:
 
 
 def inline(drawn: str, alt_text: str) -> str:
-    """Make an SVG file part of a page."""
+    """Convert an SVG file for embedding in a page."""
     source = ElementTree.fromstring(drawn)
     return _as_page_part(source, source.attrib["viewBox"], alt_text)
 
 
 def _as_page_part(parts: Sequence[ElementTree.Element] | ElementTree.Element, box: str, alt_text: str) -> str:
-    """Rebuild a picture without what a page does not need, with a text for those who cannot see it."""
+    """Rebuild a picture with only what a page needs, and an alternative text."""
     picture = ElementTree.Element(
         "svg", {"class": "chart", "viewBox": box, "role": "img", "aria-label": printable(alt_text)}
     )
@@ -81,5 +81,5 @@ def _stripped(element: ElementTree.Element) -> ElementTree.Element | None:
 
 
 def printable(text: str) -> str:
-    """Replace what XML does not allow."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+    """Replace characters that XML does not allow."""
+    return "".join(char if char.isprintable() else " " for char in text)

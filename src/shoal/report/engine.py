@@ -1,7 +1,7 @@
-"""A process that draws: one specification in, one picture out, each as a line of JSON.
+"""A subprocess that draws charts: it reads specifications and writes pictures, as lines of JSON.
 
-The engine that draws takes half a second to start, in which Python can do nothing else. A process of its own
-starts while the first one reads the table.
+The drawing engine takes half a second to start, which would block Python. The subprocess starts while the
+main process reads the table.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 
 class Engine:
-    """The process, as seen by the one that started it."""
+    """The drawing subprocess, as seen by its parent."""
 
     def __init__(self) -> None:
-        # -P: nothing in the working folder is taken for a module.
+        # -P: do not import modules from the working folder.
         command = [sys.executable, "-P", "-m", "shoal.report.engine"]
-        self._lock = Lock()  # views are drawn by several threads, and each answer follows its question
+        self._lock = Lock()  # several threads draw views; keep each response with its request
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -47,9 +47,9 @@ class Engine:
         return drawn
 
     def end(self) -> None:
-        """Stop the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
-        with suppress(OSError), self._process:  # closes the pipes, and waits
+        with suppress(OSError), self._process:  # closes the pipes and waits
             pass
 
 
@@ -57,8 +57,8 @@ _running: list[Engine] = []
 
 
 @contextmanager
-def engine_ahead() -> Iterator[None]:
-    """Let another process draw, unless this one has drawn before, or the system does not allow another."""
+def prestarted_engine() -> Iterator[None]:
+    """Start a drawing subprocess, unless this process has already drawn or none can be started."""
     engine = None
     if not _has_drawn():
         with suppress(OSError):
@@ -75,18 +75,18 @@ def engine_ahead() -> Iterator[None]:
 
 
 def _has_drawn() -> bool:
-    """Return whether what draws has been started in this process, so that another one would gain nothing."""
+    """Return whether the engine is already running in this process, so that a subprocess saves no time."""
     return "vl_convert" in sys.modules
 
 
 def draw_svg(spec: Mapping[str, Any]) -> str:
-    """Draw one chart, of which everything is in its specification."""
+    """Draw a self-contained chart as SVG."""
     drawn = _running[-1].draw(spec) if _running else None
     return _draw(spec) if drawn is None else drawn
 
 
 def draw_png(spec: Mapping[str, Any]) -> bytes:
-    """Draw one chart as pixels, two for each point."""
+    """Draw a chart as PNG, with two pixels per point."""
     import vl_convert
 
     return vl_convert.vegalite_to_png(dict(spec), scale=2, allowed_base_urls=[])
@@ -95,12 +95,12 @@ def draw_png(spec: Mapping[str, Any]) -> bytes:
 def _draw(spec: Mapping[str, Any]) -> str:
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[])  # no address may be asked for data
+    return vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[])  # no network access for data
 
 
 def _main() -> None:
-    """Draw what is asked for, until nobody can ask any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    """Draw charts until stdin is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent
     _draw({"mark": "point"})
     for line in sys.stdin:
         print(json.dumps(_draw(json.loads(line))), flush=True)

@@ -1,4 +1,4 @@
-"""Everything that a report says, as plain values."""
+"""The contents of a report as plain values."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from shoal.report.profile import Profile
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class Facts:
-    """What is known about a release. The same facts give the same report, byte for byte.
+    """The facts about a release. The same facts produce the same report, byte for byte.
 
     Parameters
     ----------
     title : str
         Name of the release, without its folder.
     version : str
-        Of shoal.
+        Version of shoal.
     rows, released, suppressed, classes : int
         Rows in = rows released + rows suppressed.
     k_asked, k : int
-        The smallest class that was asked for, and the smallest there is; None where k is not promised.
+        The required and the actual smallest class size; None if k is not promised.
     goals : sequence of mappings
         Every goal: `type`, `column` (None for k-anonymity), `asked`, `achieved`, `holds`, `variant`,
         `counts`.
     method, paper : str
-        The method that ran, and where it is described.
+        The method, and the paper that describes it.
     seed : int or None
-        None where it is secret.
+        None if it is secret.
     options : mapping of str to value
-        Those of the method, defaults included.
+        Options of the method, including defaults.
     loss, loss_tight : mapping of str to number or None
-        Of what was published and of the classes' own values; None where a measure is not defined.
+        Loss of the published values and of the tight ranges of the classes; None if not defined.
     bound : Bound or None
-        What every release must lose at least; None where that was not computed.
+        Lower bound of the loss of any release; None if not computed.
     profile : Profile
         The columns, the class sizes and the sensitive columns.
     kinds : mapping of str to mapping
-        Of each quasi column: its `kind`, and whether that was `found` or stood in the recipe.
+        For each quasi column, its `kind`, and whether it was `found` (detected) or given in the recipe.
     kept : sequence of str
-        Columns that are released as they are and are not sensitive.
+        Columns that are released unchanged and are not sensitive.
     recipe : str
         The recipe as TOML, without folders and without values of columns.
     verify_command : str
-        What to type to check the file.
+        The command that checks the file.
     versions : mapping of str to str
-        Of everything that took part.
+        Versions of all software involved.
     digest : str or None
-        SHA-256 of the released file; None when the release has not been written.
+        SHA-256 of the released file; None if the release has not been written.
     remarks : sequence of str
-        What the method has to say about its run: numbers, no values.
+        The method's remarks about its run: numbers, no values.
     composition : mapping or None
-        What this and other tables give away together; None when there is none beside it.
+        What this and other tables reveal together; None if there are no others.
     dangers : sequence of mappings
-        What is given away although every promise holds: `code`, `columns`, `message`, `accepted`.
+        What is revealed although every promise holds: `code`, `columns`, `message`, `accepted`.
     shape : Shape
-        What is published.
+        Shape of the release.
     values : {"generalize", "microaggregate"}
     bounds : {"tight", "snapped"}
         How quasi values are published.

@@ -1,4 +1,4 @@
-"""How numbers are written. Losses have three digits: all of them would be a digest of the raw table."""
+"""Number formatting. Losses have three digits: all digits would be a fingerprint of the raw table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rounded(value: float) -> float:
 
 
 def whole(value: int) -> str:
-    """Write a count.
+    """Format a count.
 
     >>> whole(30162)
     '30,162'
@@ -26,7 +26,7 @@ def whole(value: int) -> str:
 
 
 def significant(value: float | None) -> str:
-    """Write a number with three significant digits.
+    """Format a number with three significant digits.
 
     >>> significant(20934.2), significant(0.087361), significant(1.0), significant(None)
     ('20,900', '0.0874', '1', 'not defined')
@@ -39,7 +39,7 @@ def significant(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share of 1 with three significant digits.
+    """Format a fraction as a percentage with three significant digits.
 
     >>> percent(0.63724).replace(chr(160), " "), percent(0.0).replace(chr(160), " ")
     ('63.7 %', '0 %')
@@ -48,5 +48,5 @@ def percent(share: float | None) -> str:
 
 
 def tenths(part: float, total: float) -> float:
-    """Return a part as a percentage of the total, in tenths."""
+    """Return a part as a percentage of the total, rounded to tenths."""
     return round(100 * part / total, 1)

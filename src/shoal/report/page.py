@@ -1,4 +1,4 @@
-"""Put the facts into one HTML file that needs nothing else: no script, no address, no time of day."""
+"""Render the facts as one self-contained HTML file: no scripts, no external links, no timestamp."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from shoal.report.profile import ColumnProfile, Profile
 from shoal.report.scale import SMALLEST
 from shoal.report.templates import load_template, style_sheet
 
-# Every measure of loss, with what it means; the page shows them in this order.
+# Every measure of loss with its meaning, in the order of the page.
 MEASURES: dict[str, tuple[str, str]] = {
-    "il": ("Total IL", "What all rows have lost in all columns together, by weight."),
-    "gcp": ("GCP", "Total IL as a share of all that could be lost."),
+    "il": ("Total IL", "Weighted sum of the losses of all rows in all columns."),
+    "gcp": ("GCP", "Total IL as a share of the maximum."),
     "distortion_ratio": ("Distortion ratio", "Steps up the hierarchies, as a share of all steps."),
     "dm": ("DM", "Sum of the squared class sizes."),
     "c_avg": ("C_avg", "Average class size, in multiples of k."),
-    "cm": ("CM", "Share of rows whose label is not that of most of their class."),
+    "cm": ("CM", "Share of rows whose label differs from the majority of their class."),
 }
-MOST_DRAWN = 24  # columns: more charts take long to draw, and nobody looks through hundreds
+MOST_DRAWN = 24  # columns: drawing more takes long, and nobody reads hundreds of charts
 KINDS = {"numeric": "numbers", "date": "dates", "ordinal": "ordered", "categorical": "categories"}
 
 
@@ -35,12 +35,12 @@ class Charts:
     """The charts of a report, as SVG."""
 
     class_sizes: str
-    losses: str | None  # None where typical values are published, which lose nothing that is measured
+    losses: str | None  # None if typical values are published, for which no loss is defined
     distributions: tuple[tuple[ColumnProfile, str], ...]
 
 
 def draw_charts(profile: Profile) -> Charts:
-    """Draw the charts of a report. They show what was released, so they need not wait for its verdict."""
+    """Draw the charts of a report. They depend only on the release, so they need not wait for its verdict."""
     columns = _most_lost(_drawable(profile))
     pictures = [
         charts.class_chart(profile.class_sizes, profile.groups),
@@ -54,26 +54,26 @@ def draw_charts(profile: Profile) -> Charts:
 
 
 @contextmanager
-def charts_drawn_meanwhile(profile: Profile) -> Iterator[Callable[[], Charts]]:
-    """Draw the charts in a thread while other work is done; give a function that waits for them."""
+def charts_in_background(profile: Profile) -> Iterator[Callable[[], Charts]]:
+    """Draw the charts in a thread; yield a function that waits for them."""
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(draw_charts, profile).result
 
 
 def render(facts: Facts, drawn: Charts | None = None) -> str:
-    """Write the report.
+    """Render the report.
 
     Parameters
     ----------
     facts : Facts
-        All that it says. Losses are rounded to three digits and distributions to tenths of a percent.
+        Its contents. Losses are rounded to three digits and distributions to tenths of a percent.
     drawn : Charts, optional
-        Its charts, if they have been drawn already.
+        Its charts, if they have already been drawn.
 
     Returns
     -------
     html : str
-        One self-contained page; the same facts give the same text.
+        One self-contained page; the same facts produce the same text.
     """
     from markupsafe import Markup
 
@@ -86,7 +86,7 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         protected={name for goal in facts.goals for name in _columns(goal)},
         n_groups=sum(count for _, count in facts.profile.class_sizes),
         group="class" if facts.shape.has_classes else "group",
-        style=Markup(style_sheet()),  # our own file, not anybody's text
+        style=Markup(style_sheet()),  # our own file, not user input
         loss_chart=None if drawn.losses is None else Markup(drawn.losses),
         class_chart=Markup(drawn.class_sizes),
         distributions=[(column, Markup(chart), _table(column)) for column, chart in drawn.distributions],
@@ -107,19 +107,19 @@ def _template() -> Any:
 
 
 def _drawable(profile: Profile) -> list[ColumnProfile]:
-    """List the columns that there is something to draw of."""
+    """List the columns that have a distribution to draw."""
     return [column for column in profile.columns if len(column.cells) > 1]
 
 
 def _most_lost(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Choose the columns that are drawn, in their order: the first of those that lost most."""
+    """Return the columns that lost most, in their original order."""
     ranked = sorted(columns, key=lambda column: -(column.share_lost or 0.0))  # stable
     chosen = {column.name for column in ranked[:MOST_DRAWN]}
     return [column for column in columns if column.name in chosen]
 
 
 def _left_over(facts: Facts) -> list[tuple[Any, Any, Any]]:
-    """List how many rows have each number of values and of people left over among several tables."""
+    """List how many rows have each number of possible values and people, given all tables together."""
     if facts.composition is None:
         return []
     values, people = dict(facts.composition["m"]), dict(facts.composition["j"])
@@ -127,7 +127,7 @@ def _left_over(facts: Facts) -> list[tuple[Any, Any, Any]]:
 
 
 def _numbers(*counts: Mapping[Any, Any]) -> list[Any]:
-    """Put the numbers that any of the counts has in order; ">=k" comes last."""
+    """Return the numbers that occur in any of the counts, sorted, with ">=k" last."""
     every = {number for count in counts for number in count}
     return [*sorted(n for n in every if isinstance(n, int)), *(n for n in every if not isinstance(n, int))]
 
@@ -141,20 +141,20 @@ def _measures(facts: Facts) -> list[tuple[str, str, float | int | None, float | 
 
 
 def _table(column: ColumnProfile) -> list[tuple[str, str, str]]:
-    """List the cells as texts: label, before, after."""
+    """Format the cells: label, before, after."""
     shares = charts.cell_shares(column.cells)
     rows: Sequence[tuple[Any, tuple[float, float]]] = list(zip(column.cells, shares, strict=True))
     return [(cell.label, f"{before:.1f}", f"{after:.1f}") for cell, (before, after) in rows]
 
 
 def _columns(goal: Mapping[str, Any]) -> list[str]:
-    """Return the sensitive columns that a goal is about."""
+    """Return the sensitive columns that a goal applies to."""
     column = goal["column"]
     return [column] if isinstance(column, str) else list(column or [])
 
 
 def _goal_value(value: float | None) -> str:
-    """Write what a goal asks for or achieves: counts as they are, other numbers rounded."""
+    """Format the requested or achieved value of a goal: counts exactly, other numbers rounded."""
     if value is None:
         return "no finite number"
     return whole(value) if isinstance(value, int) else significant(value)

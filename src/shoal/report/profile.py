@@ -1,10 +1,10 @@
 """What a report may show of the rows: distributions before and after, in cells of ten rows or more.
 
-A cell of fewer than `SMALLEST` rows would say something about single people. Such a cell is merged
-with its neighbours on the line, or with other categories, so that the cells shown always make up all
-released rows: nothing is left out that could be found as a difference. Suppressed rows are in no
-cell: a count with them, beside the release without them, would be a count of them alone. Cut points
-are round numbers and the outer cells are open, so that no label tells the lowest or highest value.
+A cell of fewer than `SMALLEST` rows would reveal something about single people. Such a cell is merged
+with its neighbours on the line, or with other categories, so that the cells always add up to all released
+rows and no small count can be computed as a difference. Suppressed rows are in no cell: a count that
+includes them, compared with the release, would reveal theirs. Cut points are round numbers and the outer
+cells are open, so that no label reveals the lowest or highest value.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from shoal.table.frames import series
 OTHER, MISSING = "(other)", "(missing)"
 
 _EPOCH = date(1970, 1, 1)
-_AFTER_ALL = np.iinfo(np.int64).max  # stands for missing values, which are shown after all others
+_AFTER_ALL = np.iinfo(np.int64).max  # represents missing values, which are shown last
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class Cell:
-    """Some values of a column: how many released rows have them, and how many seem to.
+    """A group of values of a column, with the number of released rows before and after.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Cell:
     before : int
         Released rows whose raw value is in the cell: `SMALLEST` or more.
     after : float
-        The same rows by their published values, each spread evenly over the values that it covers.
+        Released rows by published value, each spread evenly over the values that it covers.
     """
 
     label: str
@@ -56,10 +56,10 @@ class ColumnProfile:
     name, kind : str
     weight : float
     share_lost : float or None
-        Information lost in this column, 0 to 1; a suppressed row has lost everything. None where it
-        is not defined.
+        Information lost in this column, 0 to 1; a suppressed row has lost everything. None if not
+        defined.
     cells : tuple of Cell
-        All released rows; none where the table has fewer than `SMALLEST`.
+        All released rows; empty if there are fewer than `SMALLEST`.
     """
 
     name: str
@@ -71,16 +71,16 @@ class ColumnProfile:
 
 @dataclass(frozen=True, repr=False)
 class SensitiveProfile:
-    """A sensitive column, which is released as it is.
+    """A sensitive column, which is released unchanged.
 
     Parameters
     ----------
     distinct : int
-        Different values among the released rows.
+        Distinct values in the released rows.
     missing : int or None
         Released rows without a value; None for 1 to `SMALLEST` - 1.
     alike : int
-        Classes whose rows all have one value.
+        Classes whose rows all have the same value.
     """
 
     name: str
@@ -96,9 +96,9 @@ class Profile:
     Parameters
     ----------
     class_sizes : tuple of pairs of int
-        How many classes have each size, by size.
+        Pairs of class size and number of classes, by size.
     groups : str
-        What they are called: groups, where rows of a class do not look alike.
+        What they are called: "groups" if their rows do not look alike.
     """
 
     columns: tuple[ColumnProfile, ...]
@@ -115,21 +115,20 @@ def profile(
     costs: Floats | None,
     recipe: Recipe,
 ) -> Profile:
-    """Describe a release beside the raw table, without a word about fewer than ten rows.
+    """Describe a release compared with the raw table, revealing nothing about fewer than ten rows.
 
     Parameters
     ----------
     table : polars.DataFrame
-        The raw table, rows in the order of the input.
+        The raw table, in input order.
     encoded : Encoded
         Its quasi columns.
     labels : ndarray of shape (n_rows,), int32
         Published class of each encoded row, -1 for a suppressed one.
     classes : polars.DataFrame
-        Published values: a row for each class, a column for each quasi column, or two of bounds.
+        Published values: a row for each class, and one column, or two for bounds, per quasi column.
     costs : ndarray of shape (n_classes, n_columns), float64, or None
-        What each class loses in each column, as `published_costs` gives it; None where that is not
-        defined.
+        Loss of each class in each column, from `published_costs`; None if not defined.
     """
     inside = labels >= 0
     sizes = np.bincount(labels[inside], minlength=classes.height)
@@ -142,7 +141,7 @@ def profile(
 
 
 def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recipe: Recipe) -> Profile:
-    """Describe the groups of a release and its sensitive columns, where quasi values are not generalized."""
+    """Describe the groups and sensitive columns of a release whose quasi values are not generalized."""
     inside = labels >= 0
     released = encoded.order[inside]
     sensitive = tuple(
@@ -175,11 +174,11 @@ def _sensitive(name: str, values: pl.Series, labels: IntArray) -> SensitiveProfi
 
 @dataclass(frozen=True)
 class _Grouping:
-    """How the atoms of a column (its distinct values, or the leaves of its tree) fall into cells.
+    """The assignment of the atoms of a column (distinct values, or leaves of its tree) to cells.
 
-    `cell_of` gives the cell of each atom and, last, of a missing value. `edges` are the ends of the
-    cells on the line, for columns that have one: a value is in the cell after the last edge that is
-    not above it.
+    `cell_of` is the cell of each atom and, last, of a missing value. `edges` are the boundaries between
+    cells on a line, if the column has one: a value is in the cell after the last edge that is not above
+    it.
     """
 
     labels: list[str]
@@ -212,16 +211,16 @@ def _cells(
 def _published_rows(
     column: QuasiColumn, classes: pl.DataFrame, sizes: Ints
 ) -> tuple[list[str | None], Floats]:
-    """Return the different published texts of a column, and how many rows have each."""
+    """Return the distinct published texts of a column, and how many rows have each."""
     if column.name in classes.columns:
         text = series(classes, column.name).cast(pl.String)
-    else:  # bounds are two columns; both are null where everything is lost
+    else:  # bounds in two columns; both are null if everything is lost
         low, high = (classes[f"{column.name}_{end}"].cast(pl.String).to_list() for end in ("low", "high"))
         pairs = zip(low, high, strict=True)
         text = pl.Series([LOST if a is None or b is None else range_text(a, b) for a, b in pairs])
     found = (
         pl.DataFrame({"text": text, "rows": sizes})
-        .group_by("text", maintain_order=True)  # in a fixed order, sums of floats are the same each time
+        .group_by("text", maintain_order=True)  # a fixed order makes sums of floats reproducible
         .agg(pl.col("rows").sum())
     )
     return found["text"].to_list(), found["rows"].to_numpy().astype(np.float64)
@@ -231,9 +230,9 @@ def _published_rows(
 
 
 def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
-    """Cut the line at round numbers and merge what is left with too few rows.
+    """Cut the line at round numbers and merge cells with too few rows.
 
-    `numbers` has the number of each atom; nan for one that no row has.
+    `numbers` is the number of each atom; nan if no row has it.
     """
     present = np.flatnonzero(counts)
     present = present[present != column.missing]
@@ -257,7 +256,7 @@ def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Group
 
 
 def _kept_edges(in_bin: Sequence[float]) -> list[int]:
-    """Choose the edges between which, from left to right, there are rows enough."""
+    """Choose edges from left to right so that every cell has enough rows."""
     kept: list[int] = []
     rows, left = 0.0, sum(in_bin)
     for edge, more in enumerate(in_bin[:-1]):
@@ -274,11 +273,11 @@ def _range_mass(
     """Spread the rows of each published value over the cells that its range overlaps."""
     ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
     lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
-    # Missing is one value more among those that `*` may stand for.
+    # `*` covers the missing value too, as one more value.
     for_missing = 1 / (len(column.numbers) + 1)
     missing_rows = np.where(np.isnan(ends[:, 0]), 1.0, np.where(lost, for_missing, 0.0)) * rows
     line_rows = rows - missing_rows
-    # Whole numbers, days and positions stand for the step around them; edges lie between the steps.
+    # Integers, days and positions represent the step around them; edges are between the steps.
     numbers = column.numbers
     half = 0.5 if (numbers == np.floor(numbers)).all() else 0.0
     low, high = ends[:, 0] - half, ends[:, 1] + half
@@ -310,7 +309,7 @@ def _number(column: RangeColumn, text: str) -> float:
 
 
 def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
-    """Return which share of each range lies below an edge; a range without a width is a point."""
+    """Return the share of each range that is below an edge; a range without width is a point."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         width = high - low
         shares = np.clip((edge - low) / width, 0.0, 1.0)
@@ -321,7 +320,7 @@ def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
 
 
 def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
-    """Show numbers and dates on a line, and categories or the groups above them by name."""
+    """Group numbers and dates on a line, and categories by name or by ancestor."""
     if column.kind in ("numeric", "date"):
         return _line_grouping(column, _leaf_numbers(column, counts), counts)
     groups, group_of = np.unique(_shown_nodes(column, counts), return_inverse=True)
@@ -338,7 +337,7 @@ def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
 
 
 def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
-    """Return the number of each leaf that occurs: leaves that no row has may be called anything."""
+    """Return the number of each leaf that occurs; the labels of other leaves need not be numbers."""
     numbers = np.full(len(counts), np.nan)
     present = np.flatnonzero(counts)
     present = present[present != column.missing]
@@ -351,10 +350,10 @@ def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
 
 
 def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
-    """Return the node under whose name each leaf is shown.
+    """Return the node whose label represents each leaf.
 
-    All nodes are at one depth, the greatest at which there are not too many and most rows are in
-    groups that may be shown.
+    All nodes are at the same depth, the greatest at which there are not too many and most rows are in
+    groups large enough to be shown.
     """
     tree = column.tree
     depth = np.zeros(tree.n_nodes, np.int64)
@@ -374,14 +373,14 @@ def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
 
 
 def _shown_groups(rows: Ints, *, is_flat: bool) -> list[int]:
-    """Choose the groups that get a cell of their own, so that the rest is empty or large enough.
+    """Choose the groups that get a separate cell, so that the rest is empty or large enough.
 
-    The last group is that of missing values; it comes last.
+    The last group, that of missing values, stays last.
     """
     by_size = sorted(range(len(rows)), key=lambda group: (-rows[group], group))
     shown = [group for group in by_size if rows[group] >= SMALLEST][: MOST_CELLS - 1]
     while shown and 0 < rows.sum() - rows[shown].sum() < SMALLEST:
-        shown.pop()  # the smallest hides the rest: only the sum of both is told
+        shown.pop()  # merged with the smallest, so that only the sum of both is shown
     in_order = shown if is_flat else sorted(shown)
     return sorted(in_order, key=lambda group: group == len(rows) - 1)
 
@@ -417,7 +416,7 @@ def _leaves(
         return column.missing, column.missing
     if isinstance(value, Lost):
         return 0, column.tree.n_leaves - 1
-    # A node's label may itself look like a range, as those of interval trees do.
+    # A label may look like a range, as in interval trees.
     code = code_of[value.text if isinstance(value, Value) else str(text)]
     if column.is_flat:
         return code, code

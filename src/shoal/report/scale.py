@@ -1,7 +1,7 @@
-"""Cut a line of numbers, days or ordered values at round places, with words for what lies between.
+"""Cut a line of numbers, days or ordered values at round positions, and label the cells between.
 
-Cut points are round and the outer cells are open, so that no label tells the lowest or highest value.
-Of ordered values only those are named that enough rows have.
+Cut points are round and the outer cells are open, so that no label reveals the lowest or highest value.
+An ordered value is named only if enough rows have it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shoal.table.columns import QuasiColumn, RangeColumn
 
-SMALLEST = 10  # rows of which something may be said
+SMALLEST = 10  # rows in a cell that may be shown
 MOST_CELLS = 20
 ALL = "all values"
 
@@ -31,12 +31,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Scale:
-    """Edges on a line, and the words for what lies between them.
+    """Edges on a line, and the labels of the cells between them.
 
-    An edge lies between the lowest and the highest value; `starts` and `stops` are the texts of the
-    first value after it and of the last one before it. `first` and `last` name the open cells at
-    the ends, `alone` the two cells of a scale of one edge, beside which may lie the lowest or highest
-    value itself. No label is one of these two.
+    An edge is between the lowest and the highest value; `starts` and `stops` are the texts of the first
+    value after it and the last one before it. `first` and `last` label the open cells at the ends,
+    `alone` the two cells of a scale with one edge, which may be next to the lowest or highest value. No
+    label contains either of these.
     """
 
     edges: Floats
@@ -47,7 +47,7 @@ class Scale:
     alone: Sequence[tuple[str, str]] = ()
 
     def labels(self, kept: Sequence[int]) -> list[str]:
-        """Name the cells between the edges that are kept."""
+        """Return the labels of the cells between the kept edges."""
         if not kept:
             return [ALL]
         if len(kept) == 1 and self.alone:
@@ -69,7 +69,7 @@ def scale_of(column: QuasiColumn, numbers: Floats, counts: Ints) -> Scale:
     step = _round_step((high - low) / (MOST_CELLS - 4))
     if (numbers == np.floor(numbers)).all() and abs(numbers[[0, -1]]).max() < _LONG:
         return _whole_scale(_inside([at - 0.5 for at in _multiples(max(1.0, step), low, high)], numbers))
-    # Compared as the label reads: 0.30000000000000004 lies above 0.3 but is written alike.
+    # Compare values as labelled: 0.30000000000000004 is above 0.3 but has the same label.
     texts = {float(text): text for text in (_cut_text(at, step) for at in _multiples(step, low, high))}
     edges = _inside(list(texts), numbers)
     cuts = [texts[edge] for edge in edges]
@@ -96,13 +96,13 @@ def _whole_scale(edges: Sequence[float]) -> Scale:
 
 
 def _names(order: Sequence[str], numbers: Floats, counts: Ints) -> list[str | None]:
-    """Return the values of an order that may be named; None for those that few rows have, or none."""
+    """Return the values of an order, with None for those that too few rows have."""
     rows = dict(zip(numbers.astype(int).tolist(), counts.tolist(), strict=True))
     return [text if rows.get(place, 0) >= SMALLEST else None for place, text in enumerate(order)]
 
 
 def _order_scale(names: Sequence[str | None], numbers: Floats) -> Scale:
-    """Put an edge between all positions, or every few."""
+    """Put an edge between all positions, or every few positions."""
     step = ceil(len(names) / MOST_CELLS)
     edges = _inside([at - 0.5 for at in range(step, len(names), step)], numbers)
     after = [int(edge + 0.5) for edge in edges]
@@ -169,7 +169,7 @@ def _inside(edges: Sequence[float], numbers: Floats) -> list[float]:
 
 
 def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
-    """Return two numbers with most rows between them, so that a few far out do not set the steps."""
+    """Return two numbers with most rows between them, so that outliers do not determine the step."""
     rows = np.cumsum(counts)
     low, high = np.searchsorted(rows, [0.01 * rows[-1], 0.99 * rows[-1]])
     if numbers[low] < numbers[high]:
@@ -178,7 +178,7 @@ def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
 
 
 def _round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, ... at or above `least`, at whatever power of ten."""
+    """Return the smallest of 1, 2, 5, 10, ... (at any power of ten) that is at least `least`."""
     power = floor(log10(max(least, 1e-300)))
     steps = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
     return next((step for step in steps if step >= least), 2 * steps[-1])
@@ -197,7 +197,7 @@ def _cut_text(number: float, step: float) -> str:
 
 
 def _grouped(number: float) -> str:
-    """Write a whole number; years and the like stay as they are."""
+    """Format an integer, without thousands separators below 10,000 (years and the like)."""
     return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.0f}"
 
 

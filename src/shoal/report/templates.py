@@ -1,4 +1,4 @@
-"""Templates of pages, compiled once."""
+"""Loading of page templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoal.report.numbers import percent, significant, whole
 
 
 def load_template(name: str, filters: Mapping[str, Callable[..., str | list[str] | float | None]]) -> Any:
-    """Return a template with the filters that all pages have, and some of its own."""
+    """Return a template with the common filters and additional ones."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

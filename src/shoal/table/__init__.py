@@ -1,1 +1,1 @@
-"""Tables in and out: reading, settling kinds, encoding to arrays, writing."""
+"""Tables: reading, determining column kinds, encoding to arrays, writing."""

@@ -1,4 +1,4 @@
-"""Published values read back: which values of another table lie inside them, from the texts alone."""
+"""Parse published values, to find which values of another table they cover."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from shoal.errors import DataError
 from shoal.table.columns import IntArray, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Published, Range, Set, Value, parse
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as numbers are published
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as published
 _EPOCH = date(1970, 1, 1)
 _Number = Callable[[str], Fraction | None]
 
 
 @dataclass(frozen=True, repr=False)
 class Piece:
-    """A published value: the codes of the table at hand that lie inside, and its weighted cost, exactly.
+    """A published value: the codes of a table that it covers, and its exact weighted cost.
 
     Parameters
     ----------
     low, high : int
-        The lowest and the highest code inside; low above high when there is none.
+        The lowest and the highest covered code; low > high if there is none.
     members : ndarray of int32, or None
-        The codes inside, ascending, where these are not all from `low` to `high`.
+        The covered codes, ascending; None if these are all codes from `low` to `high`.
     cost : Fraction
         Between 0 and the column's weight.
     """
@@ -42,7 +42,7 @@ class Piece:
     cost: Fraction
 
     def holds(self, codes: IntArray) -> npt.NDArray[np.bool_]:
-        """Tell which of these codes lie inside."""
+        """Mark the codes that are covered."""
         if self.members is not None:
             return np.isin(codes, self.members)
         return (self.low <= codes) & (codes <= self.high)
@@ -52,11 +52,11 @@ Pieces = dict[str | None, Piece]  # by published text
 
 
 def pieces_of(column: QuasiColumn, texts: set[str | None], *, known_only: bool = False) -> Pieces:
-    """Read the different published texts of a column.
+    """Parse the distinct published texts of a column.
 
-    A node or a category that the table at hand does not have contains none of its rows. With
-    `known_only` it is an error instead: for a release whose hierarchy may have been another one, so
-    that such a node may contain anybody. Sets and ranges are then read against a hierarchy as well.
+    A node or category that the table does not have covers none of its rows. With `known_only` it is an
+    error instead, for a release that may have used another hierarchy, in which the node could cover any
+    row. Sets and ranges are then also parsed if the column has a hierarchy.
     """
     parsed = {text: parse(text) for text in texts}
     weight = Fraction(column.weight)
@@ -81,23 +81,23 @@ def _misread(column: QuasiColumn, count: int, *, known_only: bool) -> DataError:
     if known_only and isinstance(column, TreeColumn):
         return DataError(
             "data.kind",
-            f"Column `{column.name}`: {count} different values of the earlier release cannot be read with "
-            "the values and the hierarchy that the column has now.",
-            f"give [columns.{column.name}] the hierarchy that the earlier release was made with",
+            f"Column `{column.name}`: {count} distinct values of the earlier release do not match "
+            "the column's current values and hierarchy.",
+            f"set the hierarchy of [columns.{column.name}] to the one that the earlier release used",
         )
     return DataError(
         "data.kind",
         f"Column `{column.name}` is {column.kind} in the new rows, but {count} "
-        "different values of the earlier release are not.",
-        f"name the kind that the earlier release has: [columns.{column.name}] kind",
+        "distinct values of the earlier release are not.",
+        f"set kind in [columns.{column.name}] to the kind that the earlier release used",
     )
 
 
 def _ranges(column: RangeColumn, parsed: Mapping[str, Published], weight: Fraction) -> Pieces:
-    """Read ranges of numbers, dates or ordered texts; leave out what is of another kind.
+    """Parse ranges of numbers, dates or ordered texts; skip values of another kind.
 
-    The earlier raw table's range, which would be the yardstick for costs, is not known. All that is
-    known takes its place: the published ends and the new values.
+    Costs should be relative to the range of the earlier raw table, which is not known. It is estimated
+    from the published ends and the new values.
     """
 
     def number(text: str) -> Fraction | None:
@@ -118,7 +118,7 @@ def _ranges(column: RangeColumn, parsed: Mapping[str, Published], weight: Fracti
 
 
 def _ends(value: Published, number: _Number) -> tuple[Fraction, Fraction] | None:
-    """Return the ends of a published range, exactly; None for what is no range of the column's kind."""
+    """Return the exact ends of a published range; None if it is not a range of the column's kind."""
     if isinstance(value, Range):
         low, high = number(value.low), number(value.high)
     elif isinstance(value, Value):
@@ -141,18 +141,18 @@ def _number(text: str, kind: str, order: tuple[str, ...] = ()) -> Fraction | Non
 
 
 def _exact(number: float) -> Fraction:
-    """Return the decimal that a number is published as: 0.3 lies inside [0.3, 0.4]."""
+    """Return the decimal as which a number is published, so that 0.3 is inside [0.3, 0.4]."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def _sets(
     column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction, *, known_only: bool
 ) -> Pieces:
-    """Read values and sets of values; leave out ranges."""
+    """Parse values and sets of values; skip ranges."""
     code_of = _leaf_codes(column)
     texts = {text: (value.text,) for text, value in parsed.items() if isinstance(value, Value)}
     sets = {text: value.members for text, value in parsed.items() if isinstance(value, Set)}
-    # Under a single root any two values are as far apart as can be.
+    # Under a single root, any two values are at the maximum distance.
     return {
         text: _listed(
             (code_of[member] for member in members if member in code_of), weight * (len(members) > 1)
@@ -165,16 +165,16 @@ def _sets(
 def _nodes(
     column: TreeColumn, parsed: Mapping[str, Published], weight: Fraction, *, known_only: bool
 ) -> Pieces:
-    """Read the labels of a tree's nodes; with `known_only` sets and ranges of its leaves too."""
+    """Parse the labels of tree nodes; with `known_only` also sets and ranges of leaves."""
     tree = column.tree
-    # A label stands twice only where the second is the leaf for missing values, which is the last.
+    # The only label that can occur twice is that of the leaf for missing values, which is the last.
     node_of = {label: node for node, label in reversed(list(enumerate(tree.labels)))}
 
     def read(text: str, value: Published) -> Piece | None:
-        # A label may itself look like a range, as those of interval trees do.
+        # A label may look like a range, as in interval trees.
         node = node_of.get(value.text if isinstance(value, Value) else text)
         if node is not None:
-            # Only an empty text and `*` stand for missing values.
+            # Only an empty text and `*` cover missing values.
             last = min(int(tree.last_leaf[node]), column.missing - 1)
             cost = weight * int(tree.height[node]) / max(1, tree.total_height)
             return Piece(int(tree.first_leaf[node]), last, None, cost)
@@ -185,7 +185,7 @@ def _nodes(
 
 
 def _leaves_in(column: TreeColumn, value: Published) -> Piece | None:
-    """Read a set or a range that another recipe has published; None for what cannot be read."""
+    """Parse a set or range published with another recipe; None if it cannot be parsed."""
     code_of = _leaf_codes(column)
     weight = Fraction(column.weight)
     if isinstance(value, Set):
@@ -203,12 +203,12 @@ def _leaves_in(column: TreeColumn, value: Published) -> Piece | None:
 
 
 def _leaf_codes(column: TreeColumn) -> dict[str, int]:
-    """Return the code of each leaf's label, without that of missing values."""
+    """Return the code of each leaf label, except that of missing values."""
     return {label: code for code, label in enumerate(column.tree.leaf_labels) if code != column.missing}
 
 
 def _listed(codes: Iterable[int], cost: Fraction) -> Piece:
-    """Make a piece of single codes; those that follow each other without a gap need no list."""
+    """Make a piece from single codes; consecutive codes need no list."""
     members = np.array(sorted(set(codes)), np.int32)
     if not len(members):
         return Piece(0, -1, None, cost)

@@ -162,9 +162,11 @@ def sensitive_keys(frame: pl.DataFrame, goal: Goal, recipe: Recipe) -> pl.Series
         return texts[0]
     escaped = [text.str.replace_all("\\", "\\\\", literal=True) for text in texts]
     escaped = [text.str.replace_all(_SEPARATOR, "\\u", literal=True) for text in escaped]
-    return pl.DataFrame(escaped).select(
-        pl.concat_str(pl.all(), separator=_SEPARATOR, ignore_nulls=False)
-    ).to_series()
+    return (
+        pl.DataFrame(escaped)
+        .select(pl.concat_str(pl.all(), separator=_SEPARATOR, ignore_nulls=False))
+        .to_series()
+    )
 
 
 def sensitive_book(goal: Goal, keys: list[str], recipe: Recipe) -> SensitiveBook:
@@ -193,7 +195,9 @@ def sensitive_book(goal: Goal, keys: list[str], recipe: Recipe) -> SensitiveBook
 def _unescaped(key: str) -> list[str]:
     """Return the texts of a combination, in whose order combinations are numbered."""
     texts = key.split(_SEPARATOR)
-    return [text.replace("\\u", _SEPARATOR).replace("\\\\", "\\") for text in texts] if len(texts) > 1 else texts
+    return (
+        [text.replace("\\u", _SEPARATOR).replace("\\\\", "\\") for text in texts] if len(texts) > 1 else texts
+    )
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""The encoded table: what every clusterer, recoding and measure works on."""
+"""The encoded table, on which clustering, recoding and measuring operate."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Line:
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class RangeColumn:
-    """A numeric, ordinal or date column: values on a line, a class is an interval.
+    """A numeric, ordinal or date column: values are points on a line, a class is an interval.
 
     Parameters
     ----------
     codes : ndarray of shape (n_rows,), int32
         Rank of each row's value among the distinct values; `missing` for a missing value.
     points : ndarray of shape (n_values,), float64
-        Where each distinct value lies between the table's lowest (0) and highest (1).
+        Position of each distinct value between the table's lowest (0) and highest (1).
     texts : tuple of str
         The published text of each distinct value.
     numbers : ndarray of shape (n_values,), int64 or float64
-        Each distinct value as a number: itself, a day's number, a position in `order`.
+        Each distinct value as a number: the value itself, a day number, or a position in `order`.
     order : tuple of str
         All values of an ordinal column, from low to high; empty for other kinds.
     line : Line or None
@@ -72,18 +72,18 @@ class RangeColumn:
         return (self.numbers[0].item(), self.numbers[-1].item()) if len(self.numbers) else None
 
     def place(self, number: float) -> float:
-        """Return where a number lies between the table's lowest (0) and highest (1) value, or beyond them."""
+        """Return the position of a number relative to the table's lowest (0) and highest (1) value."""
         low, high = map(float, self.ends or (0, 0))
         return 0.0 if low == high else (float(number) / 2 - low / 2) / (high / 2 - low / 2)
 
     @property
     def missing(self) -> int:
-        """The code of a missing value: one above all others, so that it sorts last."""
+        """The code of a missing value: above all others, so that it sorts last."""
         return len(self.points)
 
     def cost(self, low: IntArray, high: IntArray) -> npt.NDArray[np.float64]:
         """Return the width of the ranges from `low` to `high`, as shares of the table's range."""
-        points = np.append(self.points, np.inf)  # a mix of missing and present: everything is lost
+        points = np.append(self.points, np.inf)  # missing and present values mixed: everything is lost
         whole = high == self.missing
         with np.errstate(invalid="ignore"):
             widths = points[high] - points[low]
@@ -99,9 +99,9 @@ class TreeColumn:
     codes : ndarray of shape (n_rows,), int32
         Leaf of each row, in depth-first order; `missing` for a missing value.
     tree : Tree
-        With a leaf for missing values, the last one, where the column has any.
+        Its last leaf is for missing values, if the column has any.
     is_flat : bool
-        No hierarchy was given: the tree is a root over all values, classes publish sets.
+        Whether no hierarchy was given: the tree is a root over all values, and classes publish sets.
     """
 
     name: str
@@ -114,7 +114,7 @@ class TreeColumn:
 
     @property
     def missing(self) -> int:
-        """The code of a missing value, or one that no row has."""
+        """The code of a missing value, or an unused code if there is none."""
         return self.tree.n_leaves - 1 if self.has_missing else self.tree.n_leaves
 
     def cost(self, low: IntArray, high: IntArray) -> npt.NDArray[np.float64]:
@@ -128,19 +128,19 @@ QuasiColumn = RangeColumn | TreeColumn
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class SensitiveColumn:
-    """The values that a privacy goal counts: of one sensitive column, or combinations of several.
+    """The values that a privacy goal counts: those of one sensitive column, or combinations of several.
 
     Parameters
     ----------
     names : tuple of str
         The columns.
     codes : ndarray of shape (n_rows,), int32
-        The value of each row, -1 for a missing one: a number for each different value, in their order
-        where the goal is about one; with a tree its leaf.
+        The value of each row, -1 if missing: its number among the distinct values, in order if the goal
+        depends on an order; with a tree, its leaf.
     n_values : int
-        One above the highest code that there can be.
+        One more than the highest possible code.
     tree : Tree or None
-        Where the goal measures distances in one.
+        The tree in which the goal measures distances, if any.
     whole : ndarray of shape (n_values,), int64, or None
         How many people of the whole table have each value, where these rows are only a cell of it.
     """
@@ -161,15 +161,15 @@ class Encoded:
     columns : tuple of RangeColumn or TreeColumn
         In recipe order.
     order : ndarray of shape (n_rows,), int64
-        Where each row stood in the input.
+        Position of each row in the input.
     label : ndarray of shape (n_rows,), int32, or None
-        Codes of the class label, which CM and the class penalty use.
+        Codes of the class label, used by CM and the class penalty.
     label_missing : int
-        The code of a missing label, or one that no row has.
+        The code of a missing label, or an unused code if there is none.
     sensitive : tuple of SensitiveColumn
-        What each privacy goal of the recipe counts, in their order.
+        What each privacy goal counts, in recipe order.
     person : ndarray of shape (n_rows,), int32, or None
-        Whose row it is, where a subject column tells; None when each row is a person of its own.
+        The person of each row, according to the subject column; None if each row is a different person.
     table_rows : int or None
         The number of rows of the whole table, where these are only a cell of it.
     """
@@ -197,14 +197,14 @@ class Encoded:
 
     @cached_property
     def tuple_of_row(self) -> IntArray:
-        """Number the distinct quasi tuples; rows of one tuple stand together in canonical order."""
+        """Number the distinct quasi tuples; rows with equal tuples are adjacent in canonical order."""
         differs = np.zeros(self.n_rows, dtype=bool)
         for column in self.columns:
             differs[1:] |= column.codes[1:] != column.codes[:-1]
         return np.cumsum(differs, dtype=np.int32)
 
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Encoded:
-        """Return the rows marked or listed; ranges and trees stay those of the whole table."""
+        """Return the rows marked or listed, with the ranges and trees of the whole table."""
         columns = tuple(replace(column, codes=column.codes[rows]) for column in self.columns)
         label = None if self.label is None else self.label[rows]
         sensitive = tuple(replace(column, codes=column.codes[rows]) for column in self.sensitive)
@@ -213,21 +213,21 @@ class Encoded:
         return Encoded(columns, order, label, self.label_missing, sensitive, person, self.table_rows)
 
     def missing_rows(self) -> npt.NDArray[np.bool_]:
-        """Mark the rows that miss a value in some quasi column."""
+        """Mark the rows with a missing value in any quasi column."""
         marks = np.zeros(self.n_rows, dtype=bool)
         for column in self.columns:
             marks |= column.codes == column.missing
         return marks
 
     def in_input_order(self, labels: IntArray) -> IntArray:
-        """Bring one label for each encoded row back to the order of the input."""
+        """Reorder the labels of the encoded rows to input order."""
         restored = np.empty_like(labels)
         restored[self.order] = labels
         return restored
 
 
 def class_extremes(column: QuasiColumn, labels: IntArray, n_classes: int) -> tuple[IntArray, IntArray]:
-    """Return the lowest and highest code of each class; rows labelled -1 are in none."""
+    """Return the lowest and highest code of each class; rows labelled -1 are in no class."""
     low = np.full(n_classes, np.iinfo(np.int32).max, np.int32)
     high = np.full(n_classes, -1, np.int32)
     inside = labels >= 0
@@ -237,7 +237,7 @@ def class_extremes(column: QuasiColumn, labels: IntArray, n_classes: int) -> tup
 
 
 def numbered(classes: npt.NDArray[np.integer[Any]]) -> IntArray:
-    """Number classes by their first rows, without gaps; rows in none (below 0) get -1."""
+    """Number classes by their first rows, without gaps; rows in no class (below 0) get -1."""
     inside = np.flatnonzero(classes >= 0)
     _, first, inverse = np.unique(classes[inside], return_index=True, return_inverse=True)
     number = np.empty(len(first), np.int32)

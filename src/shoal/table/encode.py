@@ -1,4 +1,4 @@
-"""The only door from tables to arrays: settle kinds, build trees, number values, sort canonically."""
+"""The only conversion from tables to arrays: determine kinds, build trees, number values, sort rows."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shoal.table.tree_columns import tree_column
 def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     """Encode the quasi columns of a table that has the recipe's columns.
 
-    Rows are put into canonical order: by the quasi columns in recipe order, then by a hash of the
-    row's other released values, keyed with the seed.
+    Rows are sorted into canonical order: by the quasi columns in recipe order, then by a hash of the row's
+    other values, keyed with the seed.
     """
     if faults := omitted_faults(recipe, quasi=True):
         raise RecipeError.from_faults(faults)
@@ -35,7 +35,7 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
 
 
 def kinds_of(encoded: Encoded, asked: Recipe) -> dict[str, dict[str, str | bool]]:
-    """Tell the kind of each quasi column, and whether it was found or stands in the recipe."""
+    """Return the kind of each quasi column, and whether it was detected or given in the recipe."""
     return {
         column.name: {"kind": column.kind, "found": asked.columns[column.name].kind is None}
         for column in encoded.columns
@@ -43,7 +43,7 @@ def kinds_of(encoded: Encoded, asked: Recipe) -> dict[str, dict[str, str | bool]
 
 
 def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
-    """Encode every quasi column; gather the faults of all of them before reporting any."""
+    """Encode every quasi column; collect all faults before reporting any."""
     columns: list[QuasiColumn] = []
     errors: list[ShoalError] = []
     for name in recipe.quasi:
@@ -64,7 +64,7 @@ def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
 
 def _missing_faults(columns: list[QuasiColumn]) -> list[Fault]:
     counts = {column.name: int((column.codes == column.missing).sum()) for column in columns}
-    hint = 'set missing = "category" or "suppress" in [privacy], or mend the data'
+    hint = 'set missing = "category" or "suppress" in [privacy], or correct the data'
     return [
         Fault("data.missing", f"Column `{name}` has {count} missing values.", hint)
         for name, count in counts.items()
@@ -73,7 +73,7 @@ def _missing_faults(columns: list[QuasiColumn]) -> list[Fault]:
 
 
 def _grid_faults(columns: list[QuasiColumn], recipe: Recipe) -> list[Fault]:
-    """Refuse ranges that would silently stay tight: their kind was found, so the recipe could not tell."""
+    """Refuse ranges that would silently stay tight: a detected kind is not known to recipe validation."""
     return [
         Fault("recipe.invalid", f"Column `{column.name}` has no grid for its bounds to snap to.", GRID_HINT)
         for column in columns
@@ -108,7 +108,7 @@ def range_column(
     """Number the distinct numbers by size; with `line`, on the line of a table that these are a part of."""
     order = canonical_list(column.order or [])
     distinct = values.drop_nulls().unique().sort()
-    # Polars ranks nulls as null; a missing value gets the code after the last.
+    # Polars ranks nulls as null; a missing value gets the code after the last one.
     codes = (values.rank("dense") - 1).cast(pl.Int32).fill_null(len(distinct))
     numbers = distinct.to_numpy()
     if kind == "ordinal":
@@ -146,9 +146,9 @@ def points_between(numbers: npt.NDArray[Any], low: Any, high: Any) -> npt.NDArra
 
 
 def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
-    """Number the class labels by their text; a missing label is a label of its own, the last.
+    """Number the class labels by text; a missing label is a separate label, the last.
 
-    Returns the codes and that of a missing label.
+    Returns the codes, and the code of a missing label.
     """
     ranks = (values.cast(pl.String).rank("dense") - 1).cast(pl.Int32)
     missing = values.drop_nulls().n_unique()
@@ -156,7 +156,7 @@ def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
 
 
 def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
-    """Hash what a row carries besides its quasi values, keyed with the seed."""
+    """Hash the non-quasi values of each row, keyed with the seed."""
     from shoal.kernels import hashing
 
     names = recipe.named("sensitive", "keep", "subject")
@@ -177,11 +177,11 @@ def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
 
 
 def _canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Sort rows by their quasi codes, then by a hash that tells even equal rows apart.
+    """Sort rows by their quasi codes, then by a hash that distinguishes even identical rows.
 
-    Rows that are alike in everything are counted, and the count is hashed in. Without it, equal
-    tuples would stand in runs of one sensitive value; with it they are mixed, and as such rows can
-    stand for each other, the order of the input still does not matter.
+    Identical rows are counted, and the count is added to the hash. Without it, rows with equal quasi
+    tuples would be in runs of one sensitive value; with it they are mixed. Since identical rows are
+    interchangeable, the result is still independent of the input order.
     """
     from shoal.kernels import hashing
 
@@ -189,7 +189,7 @@ def _canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64])
     order = _arg_sort({**codes, "hash": hashes})
     sorted_codes = [column.codes[order] for column in columns]
     tuples = _runs(sorted_codes)
-    occurrence = _places_in_runs(_runs([tuples, hashes[order]]))
+    occurrence = _positions_in_runs(_runs([tuples, hashes[order]]))
     mixed = hashes[order]
     hashing.add_numbers(mixed, occurrence)
     return order[_arg_sort({"tuple": tuples, "hash": mixed})]
@@ -208,7 +208,7 @@ def _runs(keys: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     return np.cumsum(differs, dtype=np.int64)
 
 
-def _places_in_runs(runs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Count the rows before each one in its run."""
-    begins = np.flatnonzero(np.diff(runs, prepend=-1))
-    return np.arange(len(runs)) - begins[runs]
+def _positions_in_runs(runs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the position of each row in its run."""
+    starts = np.flatnonzero(np.diff(runs, prepend=-1))
+    return np.arange(len(runs)) - starts[runs]

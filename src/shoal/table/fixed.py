@@ -1,8 +1,8 @@
-"""Encoded columns as fixed-point integers, so that costs are exact sums in any order.
+"""Encoded columns as fixed-point integers, so that sums of costs are exact in any order.
 
-One unit of weight is `unit` steps. The sum of all weights stays below `TOTAL`, so that a cost
-fits into 32 bits; `unit` is a multiple of 720720 = lcm(1..16) where there is room, so that
-ranges and tree heights up to 16 have no rounding at all.
+One unit of weight is `unit` steps. The sum of all weights stays below `TOTAL`, so that a cost fits
+into 32 bits. Where possible, `unit` is a multiple of 720720 = lcm(1..16), so that ranges and tree
+heights up to 16 are not rounded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _COMPOSITE = 720720
 
 @dataclass(frozen=True)
 class FixedColumns:
-    """The columns of an encoded table, ranges first, as the kernels take them."""
+    """The columns of an encoded table, ranges first, in the form that the kernels take."""
 
     unit: int
     span: npt.NDArray[np.int32]  # (n_range): the cost of a whole range
-    position: npt.NDArray[np.int32]  # (n_range, n): a missing value lies at 2 x span
+    position: npt.NDArray[np.int32]  # (n_range, n): a missing value is at 2 x span
     leaf: npt.NDArray[np.int32]  # (n_tree, n)
     trees: Any  # kernels.trees.Trees
 
@@ -35,9 +35,9 @@ class FixedColumns:
 def fixed_columns(
     encoded: Encoded, rows: npt.NDArray[np.int64], reading: Reading | Mapping[str, Reading] = "height"
 ) -> FixedColumns:
-    """Convert the columns, for the rows listed, with nodes costed by one reading or by each column's.
+    """Convert the columns for the listed rows; `reading` gives the node costs of all columns or of each.
 
-    With the reading "order" trees are ranges too: of positions in the order of their leaves.
+    With the reading "order", trees are ranges too: of positions in the order of their leaves.
     """
     unit = int(TOTAL / encoded.weights.sum())
     unit -= unit % _COMPOSITE if unit >= _COMPOSITE else 0
@@ -69,8 +69,8 @@ def _joined_trees(columns: list[TreeColumn], heights: list[npt.NDArray[np.int32]
         first_leaf=_joined([column.tree.first_leaf for column in columns]),
         last_leaf=_joined([column.tree.last_leaf for column in columns]),
         leaf_node=_joined([column.tree.leaf_nodes for column in columns]),
-        node_at=_begins([column.tree.n_nodes for column in columns]),
-        leaf_at=_begins([column.tree.n_leaves for column in columns]),
+        node_at=_offsets([column.tree.n_nodes for column in columns]),
+        leaf_at=_offsets([column.tree.n_leaves for column in columns]),
     )
 
 
@@ -92,5 +92,5 @@ def _joined(arrays: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
     return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)
 
 
-def _begins(sizes: list[int]) -> npt.NDArray[np.int64]:
+def _offsets(sizes: list[int]) -> npt.NDArray[np.int64]:
     return np.cumsum([0, *sizes], dtype=np.int64)[:-1]

@@ -1,8 +1,8 @@
-r"""The texts of published values, and how they are read back.
+r"""The text form of published values: formatting and parsing.
 
-A range is `[low, high]`, a set `{a, b}`, everything lost `*`, a missing value empty. A raw text
-that would look like one of these has a backslash before it. Inside ranges and sets a backslash
-stands before every comma, bracket, brace and backslash of a member.
+A range is `[low, high]`, a set `{a, b}`, everything lost `*`, a missing value empty. A raw text that
+looks like one of these is escaped with a leading backslash. Inside ranges and sets, every comma,
+bracket, brace and backslash of a member is escaped with a backslash.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SEPARATOR = re.compile(r"(?<!\\)((?:\\\\)*), ")
 
 @dataclass(frozen=True)
 class Value:
-    """A raw value, or the label of a hierarchy's node."""
+    """A raw value, or the label of a hierarchy node."""
 
     text: str
 
@@ -47,28 +47,28 @@ Published = Value | Range | Set | Lost | None
 
 
 def looks_published(text: str) -> bool:
-    """Return whether a raw text could be taken for a range, a set, `*`, a missing value or an escape."""
+    """Return whether a raw text could be mistaken for a range, a set, `*`, a missing value or an escape."""
     wrapped = (text.startswith("[") and text.endswith("]")) or (text.startswith("{") and text.endswith("}"))
     return text in ("", LOST) or text.startswith("\\") or wrapped
 
 
 def value_text(text: str) -> str:
-    """Write one raw value."""
+    """Format a raw value."""
     return "\\" + text if looks_published(text) else text
 
 
 def range_text(low: str, high: str) -> str:
-    """Write the range from one raw value to another."""
+    """Format the range from one raw value to another."""
     return f"[{_inside(low)}, {_inside(high)}]"
 
 
 def set_text(members: Sequence[str]) -> str:
-    """Write a set of raw values, sorted."""
+    """Format a set of raw values, sorted."""
     return "{" + ", ".join(_inside(member) for member in sorted(members)) + "}"
 
 
 def parse(text: str | None) -> Published:
-    """Read back what the functions above have written.
+    """Parse what the functions above return.
 
     >>> parse("[20, 29]"), parse("{a, b}"), parse("*"), parse(None)
     (Range(low='20', high='29'), Set(members=('a', 'b')), Lost(), None)

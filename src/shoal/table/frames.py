@@ -1,4 +1,4 @@
-"""Take data frames of any common kind, and give the same kind back."""
+"""Convert data frames of pandas, Polars and Arrow to Polars and back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from shoal.errors import DataError
 from shoal.table.orders import NO_ORDERS, arrow_orders, in_order, pandas_orders
 from shoal.table.pandas_types import plain_types
 
-Choose = Callable[[list[str]], Collection[str]]  # from the columns of a table, those that are used
+Choose = Callable[[list[str]], Collection[str]]  # maps a table's columns to those that are used
 
-# What a conversion may raise. Their own texts quote cells.
+# What a conversion may raise. The messages may quote cells, so they are not shown.
 _FAILURES = (
     pa.ArrowException,
     pl.exceptions.PolarsError,
@@ -26,29 +26,29 @@ _FAILURES = (
 
 
 def to_polars(data: Any, choose: Choose | None = None) -> pl.DataFrame:
-    """Convert a pandas, Polars or Arrow frame; a row index is not a column and is left behind.
+    """Convert a pandas, Polars or Arrow frame; a row index is dropped.
 
-    Columns that `choose` does not name are left out unseen: they may be of any type. A categorical of
-    texts with an order becomes an Enum.
+    Columns that `choose` does not return are dropped before conversion, so they may have any type. An
+    ordered categorical of texts becomes an Enum.
     """
     import narwhals as nw
 
     try:
         frame = nw.from_native(data.collect() if isinstance(data, pl.LazyFrame) else data, eager_only=True)
     except TypeError:
-        message = f"Data of type {type(data).__name__} cannot be used."
-        hint = "give a pandas, Polars or Arrow table, or a Recipe that names a file"
+        message = f"Data of type {type(data).__name__} is not supported."
+        hint = "pass a pandas, Polars or Arrow table, or a Recipe that names a file"
         raise DataError("data.unreadable", message, hint) from None
     except nw.exceptions.NarwhalsError:
-        raise DataError("data.duplicate_column", "Column names stand twice.", "rename the columns") from None
+        raise DataError("data.duplicate_column", "Duplicate column names.", "rename the columns") from None
     except pl.exceptions.PolarsError:
         raise DataError(
-            "data.unreadable", "The lazy frame cannot be collected.", "collect it before"
+            "data.unreadable", "The lazy frame cannot be collected.", "collect it first"
         ) from None
     names = list(frame.columns)
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        message = "Column names stand twice or are not texts."
-        raise DataError("data.duplicate_column", message, "give every column a text of its own as its name")
+        message = "Column names are duplicates or not strings."
+        raise DataError("data.duplicate_column", message, "give every column a different string as its name")
     if choose is not None and names:
         used = choose(names)
         frame = frame[[name for name in names if name in used]]
@@ -62,7 +62,7 @@ def to_polars(data: Any, choose: Choose | None = None) -> pl.DataFrame:
 
 
 def from_arrow(table: pa.Table) -> pl.DataFrame:
-    """Convert an Arrow table whose columns have names of their own."""
+    """Convert an Arrow table with unique column names."""
     import narwhals as nw
 
     return in_order(_converted(nw.from_native(table, eager_only=True)), arrow_orders(table))
@@ -76,7 +76,7 @@ def _converted(frame: Any) -> pl.DataFrame:
     else:
         return table
     failing = ", ".join(f"`{name}`" for name in frame.columns if not _is_convertible(frame[[name]]))
-    message = f"Column {failing} mixes values of different types, or has a type that cannot be used."
+    message = f"Column {failing} mixes values of different types, or has an unsupported type."
     raise DataError("data.unreadable", message, "give every column one type: numbers, texts, dates or times")
 
 
@@ -89,16 +89,16 @@ def _is_convertible(frame: Any) -> bool:
 
 
 def series(table: pl.DataFrame, name: str) -> pl.Series:
-    """Return a column under a name that Polars does not take for a pattern.
+    """Return a column under a name that Polars does not treat as a regular expression.
 
-    Even methods of a series fail when it is called `^a.*$`; a space more makes it a plain name.
+    Even methods of a series fail if its name is `^a.*$`; an added space makes it a plain name.
     """
     column = table[name]
     return column.alias(name + " ") if name.startswith("^") and name.endswith("$") else column
 
 
 def kind_of(data: Any) -> str:
-    """Name the kind of frame: "pandas", "pyarrow", or "polars" for everything else."""
+    """Return the kind of a frame: "pandas", "pyarrow", or "polars" for everything else."""
     if data is None or isinstance(data, pl.LazyFrame):
         return "polars"
     import narwhals as nw
@@ -108,7 +108,7 @@ def kind_of(data: Any) -> str:
 
 
 def as_kind(table: pl.DataFrame, kind: str) -> Any:
-    """Convert a Polars frame to a kind that `kind_of` names."""
+    """Convert a Polars frame to a kind returned by `kind_of`."""
     if kind == "pandas":
         return table.to_pandas()
     return table.to_arrow() if kind == "pyarrow" else table

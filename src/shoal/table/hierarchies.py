@@ -15,14 +15,14 @@ from shoal.table.frames import to_polars
 from shoal.table.kinds import settle
 from shoal.table.tree_columns import leaf_texts
 
-ROOT = "*"  # above the widest generalizations of a function, where these differ
+ROOT = "*"  # added above the widest generalizations of a function if they differ
 
 
 def from_frame(frame: Any, column: str) -> dict[str, Any]:
     """Return the nested table that a frame describes.
 
-    Each row holds a leaf and its ancestors, from the leaf to the root, as the lines of a file in ARX layout
-    do. The names of the frame's columns mean nothing. Missing cells at the end of a row are skipped.
+    As in a file in ARX layout, each row contains a leaf and its ancestors, from the leaf to the root. The
+    frame's column names are ignored. Missing cells at the end of a row are skipped.
     """
     table = to_polars(frame)
     texts = [_cells(table.to_series(at)) for at in range(table.width)]
@@ -30,7 +30,7 @@ def from_frame(frame: Any, column: str) -> dict[str, Any]:
     n_gaps = sum(not all(path) for path in paths)
     if n_gaps:
         message = f"The hierarchy of column `{column}` has missing cells between others in {n_gaps} rows."
-        hint = "repeat the label on the left of a missing cell to skip a level"
+        hint = "to skip a level, repeat the label to the left of the missing cell"
         raise HierarchyError("hierarchy.build", message, hint)
     return to_nested(Tree.from_paths(paths, column))
 
@@ -40,8 +40,8 @@ def from_function(
 ) -> dict[str, Any]:
     """Return the nested table that a function describes for the values of a column.
 
-    The function is called once for each distinct value, as it is in the table. It returns the value's
-    generalizations from narrow to wide, or a single one. If the widest differ, they get a common root.
+    The function is called once for each distinct value of the table. It returns the value's generalizations
+    from narrow to wide, or a single one. If the widest differ, a common root is added.
     """
     distinct = values.drop_nulls().unique().sort()
     leaves = leaf_texts(settle(distinct, column)[1])
@@ -53,7 +53,7 @@ def from_function(
 
 
 def _cells(values: pl.Series) -> list[str]:
-    """Return the texts of a frame's column; a missing cell is an empty text."""
+    """Return the texts of a frame column; a missing cell is an empty string."""
     present = values.drop_nulls()
     texts = iter(leaf_texts(present))
     return ["" if is_missing else next(texts).strip() for is_missing in values.is_null()]
@@ -68,7 +68,7 @@ def _without_padding(path: Sequence[str]) -> tuple[str, ...]:
 def _generalizations(given: object, column: str) -> tuple[str, ...]:
     levels = [given] if isinstance(given, str) else given
     if not isinstance(levels, Sequence) or not levels or not all(isinstance(one, str) for one in levels):
-        message = f"The function for the hierarchy of column `{column}` returned something else than texts."
+        message = f"The function for the hierarchy of column `{column}` did not return strings."
         hint = "return the generalizations of a value from narrow to wide, such as ['20-29', '20-39', '*']"
         raise HierarchyError("hierarchy.build", message, hint)
     return tuple(levels)

@@ -1,4 +1,4 @@
-"""A tree for every column, for the methods that work on hierarchies alone."""
+"""A tree for every column, for methods that work only on hierarchies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shoal.table.columns import Encoded, IntArray, QuasiColumn, TreeColumn
 
 
 def with_trees(encoded: Encoded) -> Encoded:
-    """Give the default interval tree to each numeric, ordinal or date column without a hierarchy."""
+    """Add the default interval tree to each numeric, ordinal or date column without a hierarchy."""
     return replace(encoded, columns=tuple(with_tree(column) for column in encoded.columns))
 
 
 def with_tree(column: QuasiColumn) -> TreeColumn:
-    """Give one column its default interval tree, unless it has a tree."""
+    """Add the default interval tree to a column, unless it already has a tree."""
     if isinstance(column, TreeColumn):
         return column
     whole = column.line is None or column.line.whole
@@ -26,13 +26,13 @@ def with_tree(column: QuasiColumn) -> TreeColumn:
     has_missing = bool(is_missing.any())
     if has_missing:
         tree = tree.with_missing()
-    # Distinct values are numbered by size, and so are the leaves.
+    # Distinct values and leaves are both numbered in ascending order.
     codes = np.where(is_missing, tree.n_leaves - 1, column.codes).astype(np.int32)
     return TreeColumn(column.name, column.kind, column.weight, codes, tree, has_missing, is_flat=False)
 
 
 def nodes_at_level(tree: Tree, level: int) -> IntArray:
-    """Return for each leaf its highest ancestor, or itself, of height `level` or less."""
+    """Return for each leaf its highest ancestor (or itself) with height at most `level`."""
     nodes: IntArray = tree.leaf_nodes.copy()
     while True:
         above = np.where(nodes > 0, tree.parent[nodes], 0)

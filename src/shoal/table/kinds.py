@@ -1,7 +1,7 @@
-"""Settle what kind each quasi column is, and bring its values to one canonical form.
+"""Determine the kind of each quasi column, and convert its values to a canonical form.
 
-`1`, `1.0` and `"1"` are one number, `-0.0` is `0`, and a text is compared in Unicode NFC without
-spaces around it. Everything after this step compares canonical values only.
+`1`, `1.0` and `"1"` are the same number, `-0.0` is `0`, and texts are compared trimmed and in Unicode
+NFC. All later steps compare canonical values only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shoal.errors import DataError
 from shoal.recipe import Column
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_LEADING_ZERO = r"^[+-]?0[0-9]"  # a code such as a postcode, not a number
+_LEADING_ZERO = r"^[+-]?0[0-9]"  # a code, such as a postcode, not a number
 _WHOLE = r"^[+-]?[0-9]+(\.0*)?$"
 _OFFSET = r" ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _DATE = (
@@ -22,34 +22,34 @@ _DATE = (
 )
 _EXACT_IN_FLOAT = 2**53
 
-# When nearly all texts of a column parse, the others are more likely mistakes than categories.
-_ENOUGH = 5  # cells that parse; fewer say nothing
-_FEW = 10  # one cell in so many may fail to parse, and one in any case
+# If nearly all texts of a column parse, the others are more likely errors than categories.
+_ENOUGH = 5  # cells that must parse; fewer prove nothing
+_FEW = 10  # one in this many cells may fail to parse, and one in any case
 
 
 def settle(values: pl.Series, column: Column) -> tuple[str, pl.Series]:
     """Return the kind of a quasi column and its values in canonical form.
 
-    Numeric columns become Int64 (Float64 when some value is not whole), dates pl.Date, ordinal and
-    categorical columns text. Cells that do not fit the kind given are counted in a `DataError`.
+    Numeric columns become Int64 (Float64 if some value is not an integer), dates pl.Date, ordinal and
+    categorical columns text. Cells that do not fit the given kind are counted in a `DataError`.
     """
-    if isinstance(values.dtype, pl.Enum):  # its order, where it counts, stands in the recipe by now
+    if isinstance(values.dtype, pl.Enum):  # if its order matters, the recipe contains it by now
         values = values.cast(pl.String)
-    kind = column.kind or _found_kind(values, column)
+    kind = column.kind or _detected_kind(values, column)
     forms = {"numeric": _numbers, "date": _dates, "ordinal": _texts, "categorical": _texts}
     canonical = forms[kind](values)
     if kind == "ordinal":
-        assert column.order is not None  # the recipe has been checked
+        assert column.order is not None  # the recipe has been validated
         known = [pl.Series([entry.strip()]).str.normalize("NFC").item() for entry in column.order]
         outside = canonical.is_in(known).not_().sum()
         if outside:
-            message = f"Column `{values.name}` has {outside} cells that its order does not list."
+            message = f"Column `{values.name}` has {outside} cells whose values its order does not list."
             raise DataError("data.order", message, "list every value in `order`, or mark it as missing")
     return kind, canonical
 
 
-def _found_kind(values: pl.Series, column: Column) -> str:
-    """Find the kind from the hierarchy given, the stored type, or the texts."""
+def _detected_kind(values: pl.Series, column: Column) -> str:
+    """Detect the kind from the hierarchy, the data type, or the texts."""
     if isinstance(column.hierarchy, dict) and len(column.hierarchy) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
         found = built.get(next(iter(column.hierarchy)))
@@ -67,7 +67,7 @@ def _found_kind(values: pl.Series, column: Column) -> str:
 
 
 def _kind_of_texts(texts: pl.Series) -> str:
-    """Find the kind of texts, none of them missing; a few that do not parse are an error, not a guess."""
+    """Detect the kind of non-missing texts; raise an error if only a few of them do not parse."""
     are_numbers = texts.str.contains(_NUMBER)
     has_codes = bool((are_numbers & texts.str.contains(_LEADING_ZERO)).any())
     parsed = {
@@ -84,10 +84,10 @@ def _kind_of_texts(texts: pl.Series) -> str:
 
 def _dirty(name: str, kind: str, misfits: int, cells: int) -> DataError:
     what = {"numeric": "numbers", "date": "dates"}[kind]
-    message = f"Column `{name}` has {misfits} of {cells} cells that are not {what}, as all others are."
+    message = f"Column `{name}`: {misfits} of {cells} cells are not {what}, but all others are."
     hint = (
-        "list them in [input] missing if they mean that a value is missing, correct them, or set "
-        f'kind = "categorical" in [columns.{name}] if they are meant'
+        "list them in [input] missing if they mark missing values, correct them, or set "
+        f'kind = "categorical" in [columns.{name}] if they are intended'
     )
     return DataError("data.kind", message, hint)
 
@@ -106,7 +106,7 @@ def _numbers(values: pl.Series) -> pl.Series:
 
 
 def _whole(values: pl.Series) -> pl.Series | None:
-    """Return numbers that are stored or written exactly as integers, if all of them are."""
+    """Return the numbers as integers if all of them are stored or written as such, else None."""
     if values.dtype.is_float():
         return None
     whole = values.cast(pl.Int64, strict=False)
@@ -120,8 +120,8 @@ def _floats(values: pl.Series) -> pl.Series:
     floats = values.cast(pl.Float64).fill_nan(None)
     infinite = floats.is_infinite().sum()
     if infinite:
-        message = f"Column `{values.name}` holds {infinite} infinities."
-        raise DataError("data.infinite", message, "mark them as missing, or take these rows out")
+        message = f"Column `{values.name}` contains {infinite} infinite values."
+        raise DataError("data.infinite", message, "mark them as missing, or remove these rows")
     return floats.set(floats == 0, 0.0)  # -0.0 is 0.0
 
 
@@ -130,7 +130,7 @@ def _are_exact(floats: pl.Series) -> bool:
 
 
 def _refuse_collapsed(values: pl.Series, floats: pl.Series) -> None:
-    """Refuse whole numbers that are different, but one and the same float."""
+    """Refuse distinct integers that would become the same float."""
     if values.dtype.is_float():
         return
     texts = values.cast(pl.String)
@@ -143,17 +143,15 @@ def _refuse_collapsed(values: pl.Series, floats: pl.Series) -> None:
     count = large.filter(large["float"].is_in(collapsed))["len"].sum()
     if count:
         message = (
-            f"Column `{values.name}` has {count} cells with whole numbers too large to be told apart: they "
-            "need more than 64 bits, or stand beside fractions."
+            f"Column `{values.name}` has {count} cells with integers too large to be distinguished: they "
+            "need more than 64 bits, or the column also contains fractions."
         )
-        hint = (
-            f'if they are codes, set kind = "categorical" in [columns.{values.name}]; else use a larger unit'
-        )
+        hint = f'if they are codes, set kind = "categorical" in [columns.{values.name}]; or use a larger unit'
         raise DataError("data.kind", message, hint)
 
 
 def _parsed_floats(values: pl.Series) -> pl.Series:
-    # Polars would also take "nan" and other spellings; only plain numbers and infinities pass here.
+    # Polars would also accept "nan" and other spellings; accept only plain numbers and infinities.
     lower = values.str.to_lowercase()
     plain = values.str.contains(_NUMBER) | lower.str.contains(r"^[+-]?inf(inity)?$")
     misfits = int(plain.not_().sum())
@@ -167,22 +165,22 @@ def _parsed_floats(values: pl.Series) -> pl.Series:
 
 
 def _days(texts: pl.Series) -> pl.Series:
-    """Read ISO dates, with or without a time of day; null where there is no such day.
+    """Parse ISO dates, with or without a time of day; null if there is no such day.
 
-    Where an offset from UTC is written too, the day is the one that is written: that of the place.
+    With a UTC offset, the day is the local one, as written.
     """
     return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _dates(values: pl.Series) -> pl.Series:
     if values.dtype in (pl.Date, pl.Datetime):
-        # A cast would give the day in UTC; the day that counts is that of the column's own time zone.
+        # A cast would return the day in UTC; the column's own time zone determines the day.
         days, fits = values.dt.date(), values.is_not_null()
     elif values.dtype == pl.String:
         days, fits = _days(values), values.str.contains(_DATE)
     else:
         raise _misfit(values.name, "date", values.len() - values.null_count())
-    fits = fits & days.dt.year().is_between(1, 9999)  # the years that an ISO date can be read back from
+    fits = fits & days.dt.year().is_between(1, 9999)  # the years that ISO dates can represent
     misfits = values.len() - values.null_count() - int(fits.sum())
     if misfits:
         raise _misfit(values.name, "date", misfits)

@@ -1,8 +1,8 @@
-"""Temporary files that a killed process left behind: found by their names, removed by the next run.
+"""Temporary files left by killed processes: recognized by name and removed by the next run.
 
-A name is ``.shoal-<machine>-<process>-<start>-<random><ending>``. A file is removed only if it is a
-file of this user, was made on this machine, and its process is gone: no process has that number, or
-one that started at another time. Where that cannot be told, the file stays.
+A name is ``.shoal-<machine>-<process>-<start>-<random><extension>``. A file is removed only if it
+belongs to this user, was created on this machine, and its process has ended: no process has that id, or
+the one that has it started at another time. If this cannot be determined, the file is kept.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from contextlib import suppress
 from pathlib import Path
 
 _NAME = re.compile(r"\.shoal-([0-9a-f]{12})-([0-9]{1,10})-([0-9]{1,20})-[a-z0-9_]{8}(\.[^./]+)?")
-_UNKNOWN = "0"  # no process starts at that time
+_UNKNOWN = "0"  # no process starts at this time
 
 
 def prefix() -> str:
-    """Return how the names of this process's temporary files begin."""
+    """Return the name prefix of this process's temporary files."""
     process = os.getpid()
     return f".shoal-{_machine()}-{process}-{_start(process)}-"
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of processes that are gone."""
+    """Remove the temporary files of processes that have ended."""
     if os.name != "posix":
-        return  # elsewhere a signal that only asks whether a process lives would end it
+        return  # elsewhere, signal 0 would end the process instead of only checking that it exists
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = _NAME.fullmatch(entry.name)
@@ -44,9 +44,9 @@ def _remove_own(entry: os.DirEntry[str]) -> None:
 
 
 def _machine() -> str:
-    """Return a digest of what tells one numbering of processes from another.
+    """Return a digest that identifies the process id namespace.
 
-    Folders are shared between hosts, and between containers of one host, which may go by one name.
+    Folders are shared between hosts, and between containers of a host, which may have the same name.
     """
     parts = [platform.node()]
     for file in ("/etc/machine-id", "/proc/self/ns/pid", "/proc/self/ns/time"):
@@ -56,22 +56,22 @@ def _machine() -> str:
 
 
 def _is_running(process: int, start: str) -> bool:
-    """Say whether a process may still run; another one may have got its number since."""
+    """Return whether a process may still be running; its id may have been reused since."""
     try:
-        os.kill(process, 0)  # sends nothing
+        os.kill(process, 0)  # checks only that the process exists
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's, or no number that can be asked about
+        return True  # another user's process, or not a valid id
     return start == _UNKNOWN or _start(process) in (start, _UNKNOWN)
 
 
 def _start(process: int) -> str:
-    """Return when a process started, in ticks since the system did; `_UNKNOWN` where nobody says."""
+    """Return the start time of a process in ticks since boot; `_UNKNOWN` if not available."""
     try:
-        told = Path(f"/proc/{process}/stat").read_bytes()
+        status = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return _UNKNOWN
-    # The second field is the program's name in parentheses, and may hold anything; this is the 22nd.
-    fields = told.rpartition(b")")[2].split()
+    # The second field is the program name in parentheses, which may contain anything; this is the 22nd.
+    fields = status.rpartition(b")")[2].split()
     return fields[19].decode() if len(fields) > 19 else _UNKNOWN

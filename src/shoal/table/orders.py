@@ -1,7 +1,7 @@
-"""Orders that come with a table: an ordered categorical of texts is an ordinal column.
+"""Orders defined by a table's data types: an ordered categorical of texts is an ordinal column.
 
-Polars has such an order in the type Enum, which stands for all of them until the recipe has taken it
-over. A categorical of numbers or dates has the order of its values, and needs none from its type.
+All such types are converted to the Polars type Enum until the order is copied to the recipe. A
+categorical of numbers or dates is ordered by its values, so the order of its type is not used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pandas_orders(frame: Any) -> Orders:
 
 
 def arrow_orders(table: pa.Table) -> Orders:
-    """Return the orders of an Arrow table; chunks that disagree about an order have none."""
+    """Return the orders of an Arrow table; a column whose chunks disagree has none."""
     orders = {}
     for name in table.column_names:
         column = table[name]
@@ -46,21 +46,21 @@ def _are_texts(categories: Iterable[Any]) -> bool:
 
 
 def in_order(frame: pl.DataFrame, orders: Orders) -> pl.DataFrame:
-    """Give columns the type Enum, with these orders."""
+    """Cast columns to the type Enum, with these orders."""
     if not orders:
         return frame
     columns = {name: frame[name] for name in frame.columns}
     for name, order in orders.items():
-        # Without its name: methods of a series fail when it looks like a pattern.
+        # Without its name: methods of a series fail if the name looks like a regular expression.
         columns[name] = columns[name].alias("").cast(pl.String).cast(pl.Enum(order))
     return pl.DataFrame(columns)
 
 
 def with_orders(recipe: Recipe, table: pl.DataFrame) -> Recipe:
-    """Return the recipe with the orders of the table's own types, where it says nothing of the kind.
+    """Return the recipe with the orders of the table's data types, for columns whose kind it leaves open.
 
-    The released values can be read only by somebody who knows the order, so it has to stand in the
-    recipe from here on, as if it had been written there.
+    Reading the released values requires the order, so from here on the recipe must contain it as if the
+    user had written it.
     """
     columns = dict(recipe.columns)
     for name in recipe.quasi:
@@ -72,6 +72,6 @@ def with_orders(recipe: Recipe, table: pl.DataFrame) -> Recipe:
 
 
 def leaves_kind_open(recipe: Recipe, name: str) -> bool:
-    """Return whether the kind of a column has to be found."""
+    """Return whether the kind of a column must be detected."""
     column = recipe.columns[name]
     return column.kind is None and column.hierarchy is None

@@ -1,4 +1,4 @@
-"""What may be overwritten: no file that was read, and a release only by one of the same recipe."""
+"""Protect files from being overwritten: input files always, a release by one of another recipe."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from shoal.errors import OutputError
 
 
 def refuse_overwriting(outputs: Iterable[Path], reads: Mapping[str, Path]) -> None:
-    """Refuse to write to a file that is read, whatever name or link leads to it.
+    """Refuse to write to a file that is read, under any name or link.
 
     Parameters
     ----------
     outputs : iterable of Path
         The files that would be written or removed.
     reads : mapping of str to Path
-        The files that are read, by what they are: ``"the input"``.
+        The files that are read, by description, such as ``"the input"``.
     """
     for output in outputs:
         for what, path in reads.items():
             if _is_same_file(output, path):
-                message = f"The output is {what} itself: {output} would be lost."
+                message = f"The output {output} would overwrite {what}."
                 raise OutputError("output.unwritable", message, "write to another file")
 
 
 def replaces_release(places: Sequence[Path], manifest: Path, digest: str, *, force: bool) -> bool:
-    """Say whether files are replaced; refuse where these are not a release of the same recipe.
+    """Return whether files are replaced; refuse if they are not a release of the same recipe.
 
     Parameters
     ----------
     places : sequence of Path
         The files that would be written.
     manifest : Path
-        The manifest among them. Only what it describes is known to be a release.
+        The manifest among them, which identifies a release.
     digest : str
-        That of the recipe, as the manifest has it.
+        Digest of the recipe, as in the manifest.
     force : bool
-        Replace whatever is there.
+        Replace any existing files.
     """
-    there = [place for place in places if os.path.lexists(place)]
-    if there and not force and _recipe_digest(manifest) != digest:
-        message = f"{there[0]} exists and is not a release of this recipe."
-        hint = "choose another name, or replace it: --force, in Python force=True"
+    existing = [place for place in places if os.path.lexists(place)]
+    if existing and not force and _recipe_digest(manifest) != digest:
+        message = f"{existing[0]} exists and is not a release of this recipe."
+        hint = "choose another name, or replace it with --force (in Python: force=True)"
         raise OutputError("output.exists", message, hint)
-    return bool(there)
+    return bool(existing)
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
-    # The system compares the files themselves: links and, where it ignores case, other spellings too.
+    # Compares the files themselves, so links and, on case-insensitive systems, other spellings count.
     with suppress(OSError, ValueError):
         return one.samefile(other)
     return False  # one of them does not exist
 
 
 def _recipe_digest(manifest: Path) -> str | None:
-    """Return the digest of the recipe that a manifest speaks of; None where there is no such manifest."""
+    """Return the recipe digest in a manifest; None if there is no valid manifest."""
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))["recipe"]["sha256"]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Types of pandas that no other library has, as texts: periods and categories of intervals."""
+"""Convert types that only pandas has to texts: periods and categories of intervals."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from shoal.errors import DataError, Fault
 
 
 def plain_types(frame: Any) -> Any:
-    """Return a pandas frame without these types; the one given stays as it is.
+    """Return a pandas frame without these types; the argument is not modified.
 
-    A period becomes the text that pandas shows for it: 2024-03, or 2024-03-01, which is a date. An
-    interval as such has no place in a release, but as a category, as `pandas.cut` makes it, it is a name.
+    A period becomes its pandas text: 2024-03, or 2024-03-01, which is a date. Intervals cannot be released,
+    except as categories, as `pandas.cut` creates them: there they are only names.
     """
     names = {name: type(frame[name].dtype).__name__ for name in frame.columns}
     intervals = [name for name, kind in names.items() if kind == "IntervalDtype"]
@@ -32,6 +32,6 @@ def _has_odd_categories(values: Any) -> bool:
 
 
 def _interval_fault(name: str) -> Fault:
-    message = f"Column `{name}` holds pandas intervals, which cannot be released."
-    hint = f'give one number for each, such as the middle: frame["{name}"].array.mid; or texts: .astype(str)'
+    message = f"Column `{name}` contains pandas intervals, which cannot be released."
+    hint = f'use a number such as the midpoint, frame["{name}"].array.mid, or texts, .astype(str)'
     return Fault("data.kind", message, hint)

@@ -1,4 +1,4 @@
-"""Read a file into a Polars frame: text trimmed, missing values marked, nothing guessed in silence."""
+"""Read a file into a Polars frame, with trimmed text and missing values marked; never guess silently."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ import pyarrow.csv as pa_csv
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Input, Recipe, column_faults
 from shoal.table.frames import Choose, from_arrow, series
-from shoal.table.spreadsheet import as_it_was
+from shoal.table.spreadsheet import unescaped
 
 SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 50
-# Types that DuckDB, Parquet and Arrow can take, and whose values have a text each.
+# Types that DuckDB, Parquet and Arrow support, and whose values have a text form.
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 _USABLE = (pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 _UNUSABLE_NUMBERS = (pl.Int128, pl.UInt128, pl.Float16)
 
 
 def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame:
-    """Read CSV, TSV, Parquet or Arrow; a file with another ending is read as CSV.
+    """Read CSV, TSV, Parquet or Arrow; a file with any other extension is read as CSV.
 
-    Only the columns that `choose` names are returned; the others may be of any type.
+    Only the columns that `choose` selects are returned; the others may have any type.
     """
     try:
         with open(path, "rb"):
             pass
-    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+    except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
         raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
-    ending = path.suffix.lower()
-    if ending == ".parquet":
+    extension = path.suffix.lower()
+    if extension == ".parquet":
         frame = _read_binary(path, _read_parquet, choose)
-    elif ending in {".arrow", ".feather", ".ipc"}:
+    elif extension in {".arrow", ".feather", ".ipc"}:
         frame = _read_binary(path, _read_arrow, choose)
     else:
         frame = _read_text(path, given)
@@ -51,7 +51,7 @@ def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame
 
 
 def used_columns(recipe: Recipe, also: Collection[str] = ()) -> Choose:
-    """Choose the columns that a recipe uses, and those of `also`; report what does not fit the table."""
+    """Select the columns that a recipe uses and those in `also`; report a mismatch with the table."""
 
     def choose(present: list[str]) -> set[str]:
         faults = column_faults(recipe, present)
@@ -64,27 +64,27 @@ def used_columns(recipe: Recipe, also: Collection[str] = ()) -> Choose:
 
 
 def _chosen(names: list[str], choose: Choose | None) -> list[int]:
-    """Return the places of the columns to read: a name might be taken for a pattern."""
+    """Return the indices of the columns to read: a name could be treated as a regular expression."""
     used = names if choose is None else choose(names)
     return [at for at, name in enumerate(names) if name in used]
 
 
 def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
-    """Read a release as it was published: names and texts without the apostrophes that spreadsheets need."""
+    """Read a release, removing the apostrophes added for spreadsheets from names and texts."""
     is_text = path.suffix.lower() in {".csv", ".tsv"}
     released = read(path, Input(separator="," if path.suffix.lower() == ".csv" else None))
-    return as_it_was(released) if is_text and spreadsheet_safe else released
+    return unescaped(released) if is_text and spreadsheet_safe else released
 
 
 def read_any_release(path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> pl.DataFrame:
-    """Read a release that another tool may have written: with any separator, and with numbers for its rows.
+    """Read a release that another tool may have written, with any separator and possibly row numbers.
 
     Parameters
     ----------
     path : Path
         CSV, TSV, Parquet or Arrow.
     expected : collection of str
-        Column names that tell the separator: the one under which the header has most of them, a comma first.
+        Column names used to detect the separator: the one that yields most of them, preferring a comma.
     """
     if path.suffix.lower() != ".csv" or not path.is_file():
         return read_release(path, spreadsheet_safe=spreadsheet_safe)
@@ -94,16 +94,16 @@ def read_any_release(path: Path, expected: Collection[str], *, spreadsheet_safe:
     names = headers[separator]
     if len(names) < 2 or names[0]:
         released = read(path, Input(separator=separator))
-    else:  # R and pandas put the number of each row first, without a name
+    else:  # R and pandas write row numbers first, in an unnamed column
         numbers = next(name for name in map(str, count(1)) if name not in names)
         released = read(path, Input(separator=separator, names=[numbers, *names[1:]])).drop(numbers)
-    return as_it_was(released) if spreadsheet_safe else released
+    return unescaped(released) if spreadsheet_safe else released
 
 
 def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
-    """Check a frame, trim its texts, bring them to Unicode NFC, and turn missing marks and NaN into null."""
+    """Check a frame, trim its texts, convert them to Unicode NFC, and set missing marks and NaN to null."""
     if frame.width == 0 or frame.height == 0:
-        raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
+        raise DataError("data.empty", "The table has no rows.", "use a table with at least k rows")
     return pl.DataFrame({name: _cleaned(series(frame, name), missing) for name in frame.columns})
 
 
@@ -116,8 +116,8 @@ def _cleaned(column: pl.Series, missing: list[str]) -> pl.Series:
     if dtype in _TEXTS:
         return _cleaned_texts(column.cast(pl.String), missing)
     if not _is_usable(dtype):
-        message = f"Column `{column.name}` is stored as {dtype}, which cannot be released."
-        raise DataError("data.kind", message, "turn it into texts or numbers, or give it the role drop")
+        message = f"Column `{column.name}` has type {dtype}, which cannot be released."
+        raise DataError("data.kind", message, "convert it to texts or numbers, or give it the role drop")
     return column.fill_nan(None) if dtype.is_float() else column
 
 
@@ -127,7 +127,7 @@ def _is_usable(dtype: pl.DataType) -> bool:
 
 def _cleaned_texts(texts: pl.Series, missing: list[str]) -> pl.Series:
     texts = texts.str.strip_chars()
-    if (texts.str.len_bytes() != texts.str.len_chars()).any():  # plain ASCII is in NFC already
+    if (texts.str.len_bytes() != texts.str.len_chars()).any():  # ASCII is already in NFC
         texts = texts.str.normalize("NFC")
     return texts.set(texts.is_in(missing), None)
 
@@ -155,11 +155,11 @@ def _read_parquet(path: Path, choose: Choose | None) -> pl.DataFrame:
         return pl.read_parquet(path, columns=places)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         failing = [names[at] for at in places if not _can_be_read(path, at)]
-        if len(failing) == len(names):  # it is the file, not a column
+        if len(failing) == len(names):  # the file is at fault, not a column
             raise
     listed = ", ".join(f"`{name}`" for name in failing)
-    message = f"The input {path} has columns of a type that cannot be used: {listed}."
-    raise DataError("data.kind", message, "turn them into texts or numbers, or give them the role drop")
+    message = f"The input {path} has columns of an unsupported type: {listed}."
+    raise DataError("data.kind", message, "convert them to texts or numbers, or give them the role drop")
 
 
 def _can_be_read(path: Path, column: int) -> bool:
@@ -171,11 +171,11 @@ def _can_be_read(path: Path, column: int) -> bool:
 
 
 def _read_arrow(path: Path, choose: Choose | None) -> pl.DataFrame:
-    # Polars reads the file format only; the reader of pyarrow also takes the older Feather.
+    # Polars reads only the IPC file format; pyarrow also reads Feather version 1.
     from pyarrow import feather
 
     table = feather.read_table(path, memory_map=False)
-    table.validate(full=True)  # a damaged file would crash whoever trusts its offsets
+    table.validate(full=True)  # a damaged file would crash code that trusts its offsets
     _check_names(table.column_names)
     used = table.select(_chosen(table.column_names, choose))
     return from_arrow(used.replace_schema_metadata(None))
@@ -185,22 +185,22 @@ def _read_text(path: Path, given: Input) -> pl.DataFrame:
     source = _utf8_bytes(path, given.encoding)
     sample = _sample(path, source)
     if not sample.strip():
-        raise DataError("data.empty", "The input is empty.", "give a file with a header line and rows")
+        raise DataError("data.empty", "The input is empty.", "use a file with a header line and rows")
     separator = given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
     names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
     _check_names(names)
     _check_quotes(path, source, separator)
-    # With one column an empty line is a row, with more it is nothing.
+    # In a file with one column an empty line is a row; otherwise it is ignored.
     n_records = len(_records(sample, separator)) if len(names) > 1 else sample.lstrip("\r\n").count("\n")
     if n_records <= int(given.header) and "\n" not in sample.strip():
-        raise DataError("data.empty", "The table has no rows.", "give a table with at least k rows")
+        raise DataError("data.empty", "The table has no rows.", "use a table with at least k rows")
     blank_lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n")
     table = _parse_csv(path, source, separator, names, (blank_lines, int(given.header)))
     return pl.from_arrow(table)  # type: ignore[return-value]
 
 
 def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
-    """Return the text as UTF-8 if the file has to be transcoded, else None: it is then read in place."""
+    """Return the text as UTF-8 if the file must be transcoded; None if it can be read directly."""
     with open(path, "rb") as file:
         mark = file.read(4)
     if encoding is None and mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -213,17 +213,17 @@ def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
         if isinstance(error, UnicodeError):
             raise _wrong_encoding(path, encoding) from None
         raise DataError(
-            "data.encoding", "The encoding given in [input] is not known.", 'for example encoding = "latin-1"'
+            "data.encoding", "The encoding given in [input] is unknown.", 'for example encoding = "latin-1"'
         ) from None
 
 
 def _wrong_encoding(path: Path, encoding: str) -> DataError:
-    hint = 'say which encoding it has, for example [input] encoding = "latin-1"'
+    hint = 'set its encoding, for example [input] encoding = "latin-1"'
     return DataError("data.encoding", f"The input {path} is not valid {encoding}.", hint)
 
 
 def _sample(path: Path, source: bytes | None) -> str:
-    """Return the first lines, to find the separator and the header."""
+    """Return the first lines, for detecting the separator and the header."""
     if source is None:
         with open(path, "rb") as file:
             raw = file.read(1 << 20)
@@ -245,7 +245,7 @@ def _records(sample: str, separator: str) -> list[list[str]]:
             if len(records) == _SAMPLE_LINES:
                 break
     except csv.Error:
-        pass  # what was understood so far is enough to look at
+        pass  # the records parsed so far are enough for detection
     return records
 
 
@@ -255,7 +255,7 @@ def _first_record(sample: str, separator: str) -> list[str]:
 
 
 def find_separator(sample: str) -> str:
-    """Return the separator under which the first lines have the same number of cells, the more the better."""
+    """Return the separator that gives the first lines the most consistent, then the largest, cell count."""
 
     def score(separator: str) -> tuple[float, int]:
         widths = [len(record) for record in _records(sample, separator)]
@@ -266,29 +266,29 @@ def find_separator(sample: str) -> str:
 
 
 def _check_names(names: list[str]) -> None:
-    """Refuse names that stand twice, by their places: without a header they are somebody's cells."""
+    """Refuse duplicate names, reported by position: without a header they are somebody's cells."""
     places: dict[str, list[int]] = {}
     for at, name in enumerate(names, 1):
         places.setdefault(name, []).append(at)
-    twice = [found for found in places.values() if len(found) > 1]
-    if twice:
-        listed = "; ".join(", ".join(map(str, found)) for found in twice)
-        message = f"Columns with the same name, by their place: {listed}."
-        raise DataError("data.duplicate_column", message, "rename the columns; is there a header line?")
+    duplicates = [found for found in places.values() if len(found) > 1]
+    if duplicates:
+        listed = "; ".join(", ".join(map(str, found)) for found in duplicates)
+        message = f"Columns at these positions have the same name: {listed}."
+        raise DataError("data.duplicate_column", message, "rename the columns; check the header line")
     if "" in places:
         message = f"Column {places[''][0]} has no name."
         raise DataError("data.duplicate_column", message, "give every column a name")
 
 
 def _check_quotes(path: Path, source: bytes | None, separator: str) -> None:
-    """Refuse a file with a quote that stays open: the parser would swallow the rows behind it."""
+    """Refuse a file with an unclosed quote: the parser would swallow the rows after it."""
     from shoal.kernels import quoting
 
     data = np.fromfile(path, np.uint8) if source is None else np.frombuffer(source, np.uint8)
     wrong = quoting.misplaced_quotes(data, ord(separator))
     if wrong:
-        message = f"Quoted cells of {path} that are not closed where the cell ends: {wrong}."
-        raise DataError("data.ragged", message, "write a quote inside a quoted cell twice")
+        message = f"{path} has {wrong} quoted cells whose closing quote is not at the end of the cell."
+        raise DataError("data.ragged", message, "double every quote inside a quoted cell")
 
 
 def _parse_csv(
@@ -296,7 +296,7 @@ def _parse_csv(
 ) -> pa.Table:
     """Parse strictly: a line with more or fewer cells than the header is an error.
 
-    `skip` are the blank lines before the header, and the records of the header itself.
+    `skip` is the number of blank lines before the header and of records in the header.
     """
     file = pa.BufferReader(source) if source is not None else str(path)
     try:
@@ -308,7 +308,7 @@ def _parse_csv(
             parse_options=pa_csv.ParseOptions(
                 delimiter=separator,
                 newlines_in_values=True,
-                # An empty line is a missing value when there is one column, and nothing otherwise.
+                # In a file with one column an empty line is a missing value.
                 ignore_empty_lines=len(names) > 1,
             ),
             convert_options=pa_csv.ConvertOptions(
@@ -318,19 +318,19 @@ def _parse_csv(
             ),
         )
     except pa.ArrowInvalid as error:
-        # Arrow's own text quotes the line, so only its kind is passed on.
+        # Arrow's message quotes the line, so it is only inspected, not shown.
         what = str(error)
     if "utf8" in what.lower():
         raise _wrong_encoding(path, "UTF-8")
     ragged = _count_ragged(path, source, separator, len(names))
     if ragged:
-        message = f"Lines of {path} that do not have {len(names)} cells: {ragged}."
-        raise DataError("data.ragged", message, "check separator and quotes, or mend these lines")
+        message = f"{path} has {ragged} lines that do not have {len(names)} cells."
+        raise DataError("data.ragged", message, "check the separator and quotes, or correct these lines")
     raise _unreadable(path, "it is not a well-formed CSV file")
 
 
 def _count_ragged(path: Path, source: bytes | None, separator: str, width: int) -> int:
-    """Count the lines of another width; slow, but only run when the fast parser has given up."""
+    """Count the lines of a different width; slow, but only run after the fast parser has failed."""
     raw = path.open("rb") if source is None else io.BytesIO(source)
     with io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as lines:
         try:

@@ -13,13 +13,13 @@ from shoal.table.frames import series
 from shoal.table.kinds import settle
 from shoal.table.tree_columns import tree_column
 
-# 1, 1.0 and 1e0 are one value; 007 is a code, not a number.
+# 1, 1.0 and 1e0 are the same value; 007 is a code, not a number.
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_EXACT = 2.0**53  # beyond it several whole numbers share one float
+_EXACT = 2.0**53  # above this, different integers become the same float
 
 
 def sensitive_columns(table: pl.DataFrame, recipe: Recipe) -> tuple[SensitiveColumn, ...]:
-    """Number the values that each goal of the recipe counts; report the faults of all at once."""
+    """Number the values that each goal counts; report the faults of all goals at once."""
     found: list[SensitiveColumn] = []
     faults: list[Fault] = []
     for goal in recipe.privacy.goal:
@@ -42,7 +42,7 @@ def _of_goal(table: pl.DataFrame, recipe: Recipe, goal: Goal) -> SensitiveColumn
 
 
 def _plain(columns: list[pl.Series], names: tuple[str, ...]) -> SensitiveColumn:
-    """Number the combinations of values; where one is missing, the combination is."""
+    """Number the combinations of values; a combination with a missing value is missing."""
     codes = np.zeros(len(columns[0]), np.int64)
     present = np.ones(len(columns[0]), dtype=bool)
     for values in columns:
@@ -59,7 +59,7 @@ def _ordered(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
     column = recipe.columns[name]
     kind, canonical = settle(_without_empty(values), column)
     if kind == "categorical":
-        message = f"Column `{name}` has no order, which the distance ordered needs."
+        message = f"Column `{name}` has no order, which the distance ordered requires."
         raise RecipeError(
             "recipe.invalid", message, 'add kind = "ordinal" and order = [...], or use another distance'
         )
@@ -78,7 +78,7 @@ def _in_tree(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
 
 
 def comparable(values: pl.Series) -> pl.Series:
-    """Bring values into the form in which equal ones are equal texts; a missing one is null."""
+    """Convert values so that equal values are equal texts; missing values are null."""
     texts = values.cast(pl.String).str.strip_chars().str.normalize("NFC")
     is_number = texts.str.contains(_NUMBER).fill_null(False)
     numbers = texts.set(~is_number, None).cast(pl.Float64, strict=False)
@@ -89,24 +89,24 @@ def comparable(values: pl.Series) -> pl.Series:
 
 
 def _without_empty(values: pl.Series) -> pl.Series:
-    """Take an empty text for a missing value: a file does not tell them apart, and it is no value."""
+    """Treat an empty text as a missing value: a file cannot distinguish them."""
     return values.set((values == "").fill_null(False), None) if values.dtype == pl.String else values
 
 
 def canonical_list(texts: list[str]) -> list[str]:
-    """Bring the values of an order into the form of a column's."""
+    """Convert the values of an order to the canonical form of column values."""
     return pl.Series(texts, dtype=pl.String).str.strip_chars().str.normalize("NFC").to_list()
 
 
 def person_codes(table: pl.DataFrame, recipe: Recipe) -> IntArray | None:
-    """Number the people of the subject column; a row of nobody cannot be counted."""
+    """Number the people in the subject column; missing values are an error."""
     if recipe.subject is None:
         return None
     texts = comparable(series(table, recipe.subject))
     missing = texts.null_count()
     if missing:
-        message = f"The subject column `{recipe.subject}` has {missing} missing values: whose rows are these?"
+        message = f"The subject column `{recipe.subject}` has {missing} missing values."
         raise DataError.from_faults(
-            [Fault("data.missing", message, "mend the data, or leave these rows out")]
+            [Fault("data.missing", message, "correct the data, or remove these rows")]
         )
     return (texts.rank("dense") - 1).cast(pl.Int32).to_numpy()

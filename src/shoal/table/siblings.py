@@ -1,7 +1,7 @@
-"""Where the tables of a release in several tables lie, beside X.csv, which is the name that they share.
+"""File names of a release in several tables, derived from the common name X.csv.
 
-Anatomy: X.quasi.csv and X.sensitive.csv. Views: X.1.csv, X.2.csv and so on. There is one manifest for
-all of them, X.csv.manifest.json, which lists them by title with their digests.
+Anatomy: X.quasi.csv and X.sensitive.csv. Views: X.1.csv, X.2.csv and so on. One manifest,
+X.csv.manifest.json, lists all of them by title with their digests.
 """
 
 from __future__ import annotations
@@ -13,62 +13,62 @@ from pathlib import Path
 from shoal.errors import OutputError
 from shoal.table.write import manifest_path, report_path, sha256
 
-TITLES = ("quasi", "sensitive")  # of the tables of Anatomy
+TITLES = ("quasi", "sensitive")  # of Anatomy's tables
 _VIEW = re.compile(r"view ([1-9][0-9]{0,5})")
 
 
 def part_paths(path: Path) -> tuple[Path, Path]:
-    """Return where the quasi and the sensitive table of Anatomy lie."""
-    quasi, sensitive = (beside(path, part) for part in TITLES)
+    """Return the paths of Anatomy's quasi and sensitive tables."""
+    quasi, sensitive = (sibling(path, part) for part in TITLES)
     return quasi, sensitive
 
 
 def view_titles(number: int) -> list[str]:
-    """Return what the manifest calls the views."""
+    """Return the titles of the views in the manifest."""
     return [f"view {at}" for at in range(1, number + 1)]
 
 
 def view_paths(path: Path, number: int) -> list[Path]:
-    """Return where that many views lie."""
-    return [beside(path, str(at)) for at in range(1, number + 1)]
+    """Return the paths of this many views."""
+    return [sibling(path, str(at)) for at in range(1, number + 1)]
 
 
 def stale_views(path: Path, number: int) -> list[Path]:
-    """List the views, with their reports, that an earlier release had beyond this number.
+    """List the views of an earlier release beyond this number, with their reports.
 
-    Nobody may take them for views of this release. Only a file that the manifest describes, byte for
-    byte, is one: another is somebody's own, and the release has to go elsewhere.
+    They must not be mistaken for views of this release. Only a file whose digest is in the manifest is
+    one; any other belongs to the user, and the release must be written elsewhere.
     """
-    told = _files(path)
+    digests = _files(path)
     found = []
     at = number + 1
-    while (file := beside(path, str(at))).exists():
-        if not file.is_file() or told.get(f"view {at}") != sha256(file):
-            refuse_beside([f"{number} views"], [file])
+    while (file := sibling(path, str(at))).exists():
+        if not file.is_file() or digests.get(f"view {at}") != sha256(file):
+            refuse_siblings([f"{number} views"], [file])
         found += [place for place in (file, report_path(file)) if place.is_file()]
         at += 1
     return found
 
 
-def refuse_beside(own: list[str], others: list[Path]) -> None:
-    """Refuse to write where files of another release of this name lie."""
+def refuse_siblings(own: list[str], others: list[Path]) -> None:
+    """Refuse to write next to files of another release with the same name."""
     for file in others:
         if file.exists():
             listed = own[0] if len(own) == 1 else f"{', '.join(own[:-1])} and {own[-1]}"
-            message = f"{file} is there already, and {listed} would lie beside it."
-            raise OutputError("output.unwritable", message, "choose another name, or take that file away")
+            message = f"{file} already exists and could be mistaken for part of this release ({listed})."
+            raise OutputError("output.unwritable", message, "choose another name, or move that file")
 
 
-def beside(path: Path, title: str) -> Path:
-    """Return where the table of that title lies."""
+def sibling(path: Path, title: str) -> Path:
+    """Return the path of the table with this title."""
     return path.with_name(f"{path.stem}.{title}{path.suffix}")
 
 
 def listed_tables(path: Path) -> list[Path]:
-    """List the tables that lie beside `path` and that its manifest tells of."""
+    """List the existing tables that the manifest of `path` describes."""
     titles = [view.group(1) for view in map(_VIEW.fullmatch, _files(path)) if view]
     titles += [title for title in _files(path) if title in TITLES]
-    return [file for title in titles if (file := beside(path, title)).is_file()]
+    return [file for title in titles if (file := sibling(path, title)).is_file()]
 
 
 def _files(path: Path) -> dict[str, str]:
@@ -78,4 +78,4 @@ def _files(path: Path) -> dict[str, str]:
         files = release.get("files", {})
         return {str(title): str(digest) for title, digest in files.items()}
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        return {}  # none, or not one of ours
+        return {}  # no manifest, or not one of shoal's

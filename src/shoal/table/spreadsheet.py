@@ -1,9 +1,9 @@
-"""Texts that a spreadsheet would run as a formula, made harmless in CSV files and read back.
+"""Escape texts in CSV files that a spreadsheet would run as a formula, and unescape them.
 
-A cell that begins with = + - @ or a control sign, and is not a plain number, gets an apostrophe in
-front: spreadsheets show it as text. A cell that begins with apostrophes and then one of these signs
-gets one more, so that taking one off always gives back what was there. So do the names of columns,
-which are the first line of the file.
+A cell that starts with = + - @ or a control character, and is not a plain number, is prefixed with an
+apostrophe, so that spreadsheets show it as text. A cell that starts with apostrophes followed by one of
+these characters gets another one, so that removing one always restores the original. The same applies
+to column names, which are the first line of the file.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _MARKED = r"^'+[=+\-@\t\r]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before every text and name that a spreadsheet would run."""
+def escaped(table: pl.DataFrame) -> pl.DataFrame:
+    """Prefix every text and name that a spreadsheet would run with an apostrophe."""
     return _mapped(table, _marked)
 
 
-def as_it_was(table: pl.DataFrame) -> pl.DataFrame:
-    """Take the apostrophes off again."""
+def unescaped(table: pl.DataFrame) -> pl.DataFrame:
+    """Remove the apostrophes."""
     return _mapped(table, _unmarked)
 
 

@@ -96,7 +96,9 @@ def statistics(values: pl.Series) -> Statistics:
     counts: dict[str, Any] = {"cells": len(present), "missing": values.null_count()}
     if values.dtype == pl.String:
         counts["texts"] = TextCounts.of(present)
-        counts |= _of_numbers(numbers_among(present)) | _of_days(present.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False))
+        counts |= _of_numbers(numbers_among(present)) | _of_days(
+            present.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+        )
     elif values.dtype.is_numeric():
         counts |= _of_numbers(present)
     elif values.dtype in (pl.Date, pl.Datetime):

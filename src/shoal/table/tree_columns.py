@@ -1,4 +1,4 @@
-"""Columns with a tree: the tree that the recipe gives, and each row's leaf in it."""
+"""Columns with a tree: the tree specified by the recipe, and each row's leaf."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.table.columns import TreeColumn
 
 
 def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> TreeColumn:
-    """Number the leaves of the column's tree, which must cover every value."""
+    """Encode a column by the leaves of its tree, which must cover every value."""
     column = recipe.columns[name]
     present = values.drop_nulls()
     distinct = present.unique().sort()
@@ -32,14 +32,14 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
 
 
 def leaf_texts(distinct: pl.Series) -> list[str]:
-    """Return canonical values as the leaves of a tree spell them."""
+    """Return the leaf labels of canonical values."""
     if distinct.dtype.is_numeric():
         return [build.number_text(number) for number in distinct.to_list()]
     return [str(value) for value in distinct.to_list()]
 
 
 def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
-    """Build or load the tree that the recipe gives for a column."""
+    """Build or load the tree that the recipe specifies for a column."""
     given = recipe.columns[name].hierarchy
     if given is None:
         return build.flat(distinct.to_list(), name)

@@ -1,7 +1,7 @@
-"""Write a release: to a temporary file first, checked there, then moved into place.
+"""Write a release to a temporary file, which is verified and then moved into place.
 
-Temporary names start with a dot, so that whatever an interruption leaves behind does not look like
-a release; what a killed run has left is removed by the next one in that folder.
+Temporary names start with a dot, so that files left by an interruption do not look like a release. Files
+left by a killed run are removed by the next run in that folder.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import OutputError
-from shoal.recipe import ENDINGS
+from shoal.recipe import EXTENSIONS
 from shoal.table.leftovers import prefix, remove_leftovers
-from shoal.table.spreadsheet import harmless
+from shoal.table.spreadsheet import escaped
 
 
 def check_target(path: Path) -> None:
-    """Refuse a place where nothing can be written, before any work is done."""
-    if path.suffix.lower() not in ENDINGS:
-        message = f"The output {path} has an ending that shoal does not write."
-        raise OutputError("output.unwritable", message, f"endings: {', '.join(ENDINGS)}")
+    """Refuse a path that cannot be written, before any work is done."""
+    if path.suffix.lower() not in EXTENSIONS:
+        message = f"The output {path} has an extension that shoal does not support."
+        raise OutputError("output.unwritable", message, f"extensions: {', '.join(EXTENSIONS)}")
     try:
         _check_place(path)
-    except OutputError:  # a ValueError too
+    except OutputError:  # which is a ValueError
         raise
-    except (OSError, ValueError) as error:  # a name that is too long, or holds a zero byte
+    except (OSError, ValueError) as error:  # a name that is too long or contains a null byte
         raise unwritable(path, error) from None
 
 
@@ -40,28 +40,28 @@ def _check_place(path: Path) -> None:
         if file.is_dir():
             raise OutputError("output.unwritable", f"The output {file} is a folder.", "name a file")
         with suppress(FileNotFoundError, NotADirectoryError):
-            os.lstat(file)  # says whether the system takes such a name at all
+            os.lstat(file)  # raises if the system does not allow the name
     if not path.parent.is_dir():
-        message = f"The folder {path.parent} of the output does not exist."
-        raise OutputError("output.unwritable", message, "make the folder first, or write elsewhere")
+        message = f"The output folder {path.parent} does not exist."
+        raise OutputError("output.unwritable", message, "create the folder, or write elsewhere")
     if not os.access(path.parent, os.W_OK):
-        message = f"The folder {path.parent} of the output cannot be written to."
-        raise OutputError("output.unwritable", message, "choose a folder that you may write to")
+        message = f"The output folder {path.parent} is not writable."
+        raise OutputError("output.unwritable", message, "choose a folder that you can write to")
 
 
 def manifest_path(path: Path) -> Path:
-    """Return where a release's manifest lies: beside it."""
+    """Return the path of a release's manifest."""
     return path.with_name(path.name + ".manifest.json")
 
 
 def report_path(path: Path) -> Path:
-    """Return where a release's report lies: beside it."""
+    """Return the path of a release's report."""
     return path.with_name(path.name + ".report.html")
 
 
 @contextmanager
 def temporary(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside `path`, with the same ending; remove it unless it was moved."""
+    """Yield a temporary file next to `path` with the same extension; remove it unless it was moved."""
     remove_leftovers(path.parent)
     try:
         handle, name = tempfile.mkstemp(prefix=prefix(), suffix=path.suffix, dir=path.parent)
@@ -76,7 +76,7 @@ def temporary(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def all_or_nothing(*paths: Path) -> Iterator[None]:
-    """Put the files back as they were if not all of them can be replaced."""
+    """Restore all files if any of them cannot be replaced."""
     with ExitStack() as stack:
         kept = {path: stack.enter_context(temporary(path)) for path in paths if path.exists()}
         for path, copy in kept.items():
@@ -93,29 +93,29 @@ def all_or_nothing(*paths: Path) -> Iterator[None]:
 
 
 def move_into_place(temporary_file: Path, path: Path) -> None:
-    """Replace `path` by the temporary file in one step."""
+    """Replace `path` by the temporary file atomically."""
     try:
         with open(temporary_file, "rb+") as file:
             os.fsync(file.fileno())
         mask = os.umask(0)
         os.umask(mask)
-        temporary_file.chmod(0o666 & ~mask)  # a temporary file is made for its owner only
+        temporary_file.chmod(0o666 & ~mask)  # temporary files are accessible to their owner only
         os.replace(temporary_file, path)
     except OSError as error:
         raise unwritable(path, error) from None
 
 
 def write_table(table: pl.DataFrame, path: Path, *, spreadsheet_safe: bool = True) -> None:
-    """Write a frame in the format of the file's ending, without any foreign metadata."""
-    ending = path.suffix.lower()
+    """Write a frame in the format of the file extension, without foreign metadata."""
+    extension = path.suffix.lower()
     try:
-        if ending == ".parquet":
+        if extension == ".parquet":
             table.write_parquet(path)
-        elif ending in {".arrow", ".feather"}:
+        elif extension in {".arrow", ".feather"}:
             table.write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
         else:
-            texts = harmless(table) if spreadsheet_safe else table
-            texts.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+            texts = escaped(table) if spreadsheet_safe else table
+            texts.write_csv(path, separator="\t" if extension == ".tsv" else ",")
         if path.stat().st_size == 0:
             raise OSError("nothing was written")
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -131,11 +131,11 @@ def write_text(text: str, path: Path) -> None:
 
 
 def unwritable(path: Path, error: Exception) -> OutputError:
-    """Build the error for a failed write; only the system's reason is passed on."""
+    """Build the error for a failed write, with only the system's reason."""
     reason = getattr(error, "strerror", None) or "the disk may be full"
-    message = f"The output {path.parent} cannot be written: {reason}."
+    message = f"Cannot write to the folder {path.parent}: {reason}."
     return OutputError(
-        "output.unwritable", message, "check free space and permissions; nothing was left behind"
+        "output.unwritable", message, "check free space and permissions; no files were left behind"
     )
 
 

@@ -16,7 +16,7 @@ from shoal.recode.publish import publish
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.report.profile import group_profile, profile
-from shoal.stages import Meanwhile, Progress, stage
+from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
 from shoal.verifier import MeasuredGoal
@@ -113,12 +113,12 @@ def make_part(
 
 def _bounding(
     job: Job, encoded: Encoded, recipe: Recipe, timings: dict[str, float], progress: Progress | None
-) -> tuple[Meanwhile[Bound | None], ...]:
+) -> tuple[BackgroundStage[Bound | None], ...]:
     """Start to compute the lower bound of the loss, if it is asked for."""
     if not job.bound:
         return ()
     # It keeps all processors busy for a while, when publishing and verifying small tables do not.
-    started = Meanwhile(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
+    started = BackgroundStage(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
     if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
         started.result(progress)
     return (started,)
