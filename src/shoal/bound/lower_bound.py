@@ -95,7 +95,7 @@ class Bound:
 NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None}
 
 
-def told_bound(bound: Bound | None) -> dict[str, Any]:
+def bound_fields(bound: Bound | None) -> dict[str, Any]:
     """Return what JSON tells of a bound, or of none."""
     return dict(NO_BOUND) if bound is None else bound.to_dict()
 
@@ -200,7 +200,7 @@ def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str
     rest = order[~searched]
     for _ in range(PASSES if len(rest) else 0):
         bound[rest] = scans.reachable(rest, bound, tick)
-    return bound, _told(searched, "mutual reachability")
+    return bound, _terms_text(searched, "mutual reachability")
 
 
 def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_]]:
@@ -221,7 +221,7 @@ def _mean_steps(scans: Scans) -> float:
     return float(scans.boxes(pilot, _MOST_SEARCHED, lambda share: None)[2].mean())
 
 
-def _told(searched: npt.NDArray[np.bool_], other: str) -> str:
+def _terms_text(searched: npt.NDArray[np.bool_], other: str) -> str:
     """Say what the terms are: those of smallest boxes, of another kind, or of both."""
     if searched.all():
         return "smallest box"
@@ -264,7 +264,7 @@ def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[n
         terms[ones], searched = _boxes(scans, ones, tick)
     else:
         terms[ones] = scans.nearest(ones, tick)
-    return terms[tuples], _told(searched, "nearest row")
+    return terms[tuples], _terms_text(searched, "nearest row")
 
 
 def _drawn(scans: Scans, n_rows: int) -> LongArray:

@@ -151,19 +151,19 @@ class Composition:
         """Raise `composition.refused` unless no attack was found."""
         if self.holds:
             return
-        told = self.to_dict()
+        published = self.to_dict()
         raise InfeasibleError(
             "composition.refused",
             f"The {self.views} tables together give away more than k = {self.k} allows, for "
-            f"{told['refused_rows']} of {self.checked} rows: fewer than k values are left over for "
-            f"{told['below_m']}, and {told['below_j']} can be linked from table to table.",
+            f"{published['refused_rows']} of {self.checked} rows: fewer than k values are left over for "
+            f"{published['below_m']}, and {published['below_j']} can be linked from table to table.",
             'publish one table, or projections of one (views_by = "projection"), or accept it knowingly '
             "(--accept-composition)",
         )
 
     def __repr__(self) -> str:
-        told = self.to_dict()
-        return f"Composition({self.verdict}: {self.views} views, {told['refused_rows']} rows refused)"
+        published = self.to_dict()
+        return f"Composition({self.verdict}: {self.views} views, {published['refused_rows']} rows refused)"
 
 
 def check(

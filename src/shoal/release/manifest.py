@@ -8,7 +8,7 @@ from importlib.metadata import version
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from shoal.bound.lower_bound import told_bound
+from shoal.bound.lower_bound import bound_fields
 from shoal.measure.loss import Loss
 from shoal.recipe import Shape, shareable, shared_digest
 from shoal.release.parts import Numbers
@@ -74,7 +74,7 @@ def _measured(numbers: Numbers, *, with_bound: bool = True) -> dict[str, Any]:
     return {
         "goals": [goal.to_dict() for goal in numbers.goals],
         "loss": all_rounded(numbers.loss),
-        **(told_bound(numbers.bound) if with_bound else {}),
+        **(bound_fields(numbers.bound) if with_bound else {}),
     }
 
 

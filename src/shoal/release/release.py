@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields
 from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
@@ -237,7 +237,7 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that `shoal anonymize --json` prints."""
         views = {"views_by": self.recipe.output.views_by, "views": [_view(part) for part in self.parts]}
-        bound = told_bound(self.bound)  # first: waiting for it takes time, which `timings` has
+        bound = bound_fields(self.bound)  # first: waiting for it takes time, which `timings` has
         return {
             "method": self.method,
             "reason": self.reason,
@@ -289,7 +289,7 @@ def _view(part: Part) -> dict[str, Any]:
         "columns": part.frame.columns,
         **_counts(part.numbers),
         **_measured(part.numbers),
-        **told_bound(part.numbers.bound),
+        **bound_fields(part.numbers.bound),
     }
 
 

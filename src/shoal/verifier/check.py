@@ -17,12 +17,12 @@ from shoal.verifier.goals.wildcard import wildcard_k
 from shoal.verifier.header import header_problems, quasi_columns, released_columns
 from shoal.verifier.loss import box_losses, class_losses
 from shoal.verifier.manifest import (
+    Claims,
     Counted,
-    Told,
+    claimed_suppressed,
     digest_problems,
     number_problems,
     read_manifest,
-    told_suppressed,
 )
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
@@ -98,8 +98,8 @@ def verify(
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
     release = existing(path)
-    told = read_manifest(release) if manifest else Told()
-    return _verify_file(release, _Task(recipe, raw, rows, subjects, told))
+    claims = read_manifest(release) if manifest else Claims()
+    return _verify_file(release, _Task(recipe, raw, rows, subjects, claims))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Task:
     raw: Path | pa.Table | None
     rows: int | None
     subjects: pa.Array | None = None
-    told: Told = field(default_factory=Told)
+    claims: Claims = field(default_factory=Claims)
 
 
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
@@ -122,18 +122,18 @@ def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
     """Verify every view as a table of its own."""
     parts = promised_views(task.recipe)
     files = view_files(path, len(parts))
-    told = read_manifest(Path(path)) if manifest else Told()
-    before = view_digest_problems(told, files)
+    claims = read_manifest(Path(path)) if manifest else Claims()
+    before = view_digest_problems(claims, files)
     verdicts = [
-        _verify_file(file, replace(task, recipe=part, told=told.of_view(at)))
+        _verify_file(file, replace(task, recipe=part, claims=claims.of_view(at)))
         for at, (file, part) in enumerate(zip(files, parts, strict=True))
     ]
-    return one_verdict(verdicts, before, told)
+    return one_verdict(verdicts, before, claims)
 
 
 def _verify_file(release: Path, task: _Task) -> Verdict:
     """Verify one file."""
-    problems = digest_problems(task.told, release)
+    problems = digest_problems(task.claims, release)
     with session(release, task.raw, in_order=task.subjects is not None) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
@@ -177,14 +177,16 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     if faults := omitted_faults(recipe, quasi=task.raw is not None):
         raise RecipeError.from_faults(faults)
     original = None if task.raw is None else load_original(open_session, task.raw, recipe)
-    beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
+    against_original = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]
     problems += _row_problems(loaded.rows, task.rows)
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be larger than they are: better no number than that one.
-        return conclude(loaded.rows, 0, 0, unmeasured(recipe), [*problems, *beside], remarks=remarks)
+        return conclude(
+            loaded.rows, 0, 0, unmeasured(recipe), [*problems, *against_original], remarks=remarks
+        )
     source = Source(open_session, loaded, recipe)
     if subjects is not None:
         source, found = _with_people(source, subjects)
@@ -204,14 +206,14 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
         problems += fit.problems
         goals = [fit.goal, *unmeasured(recipe)[1:]]
         k = int(fit.goal.achieved or 0)
-    problems += beside
+    problems += against_original
     if original is not None and recipe.output.values == "microaggregate":
         problems += average_problems(open_session, loaded, original, recipe)
-    losses = _losses(source, original, task.told, quasi if has_classes else [])
+    losses = _losses(source, original, task.claims, quasi if has_classes else [])
     suppressed = None if original is None else original.rows - loaded.rows
-    told_goals = goals if has_classes or original is not None else None
-    counted = Counted(loaded.rows, classes, told_goals, suppressed, losses, at_least=not has_classes)
-    problems += number_problems(task.told, counted)
+    counted_goals = goals if has_classes or original is not None else None
+    counted = Counted(loaded.rows, classes, counted_goals, suppressed, losses, at_least=not has_classes)
+    problems += number_problems(task.claims, counted)
     wildcard = wildcard_k(source, quasi, k) if has_classes else None
     return conclude(
         loaded.rows,
@@ -226,13 +228,13 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
 
 
 def _losses(
-    source: Source, original: Loaded | None, told: Told, quasi: Sequence[str]
+    source: Source, original: Loaded | None, claims: Claims, quasi: Sequence[str]
 ) -> dict[str, float | None]:
     """Measure what a manifest says was lost: by its own number of suppressed rows without the original."""
-    if "loss" not in told.sections or not source.loaded.rows:
+    if "loss" not in claims.sections or not source.loaded.rows:
         return {}
     losses: dict[str, float | None] = {}
-    suppressed = told_suppressed(told)
+    suppressed = claimed_suppressed(claims)
     if original is not None:
         suppressed = max(0, original.rows - source.loaded.rows)
         if source.recipe.output.values == "generalize":
@@ -263,12 +265,12 @@ def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Probl
     return replace(source, people=True), []
 
 
-def _row_problems(found: int, told: int | None) -> list[Problem]:
+def _row_problems(found: int, expected: int | None) -> list[Problem]:
     problems = []
     if found == 0:
         problems.append(Problem("verify.empty", "The file has no rows."))
-    if told is not None and told != found:
-        message = f"The file has {count(found, 'row')}, but {told} should have been released."
+    if expected is not None and expected != found:
+        message = f"The file has {count(found, 'row')}, but {expected} should have been released."
         problems.append(Problem("verify.rows", message))
     return problems
 

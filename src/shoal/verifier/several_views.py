@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shoal.errors import DataError
 from shoal.recipe import Column, Output, Recipe, Shape
-from shoal.verifier.manifest import Counted, Told, number_problems, parts_digest_problems
+from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems
 from shoal.verifier.reading.load import existing
 from shoal.verifier.verdict import MeasuredGoal, Problem, Verdict, conclude
 
@@ -51,12 +51,12 @@ def view_files(path: str | Path, number: int) -> list[Path]:
     return [existing(file) for file in files]
 
 
-def view_digest_problems(told: Told, files: Sequence[Path]) -> list[Problem]:
+def view_digest_problems(claims: Claims, files: Sequence[Path]) -> list[Problem]:
     """Compare all views with the one manifest."""
-    return parts_digest_problems(told, {f"view {at}": file for at, file in enumerate(files, 1)})
+    return parts_digest_problems(claims, {f"view {at}": file for at, file in enumerate(files, 1)})
 
 
-def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: Told) -> Verdict:
+def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], claims: Claims) -> Verdict:
     """Put the verdicts about all views together: rows and classes summed, the worst of all else."""
     problems = [*before]
     goals = worst_goals([verdict.goals for verdict in verdicts])
@@ -64,7 +64,7 @@ def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: To
     wildcards = [verdict.k_wildcard for verdict in verdicts]
     for at, verdict in enumerate(verdicts, 1):
         problems += [Problem(found.code, f"View {at}: {found.message}") for found in verdict.problems]
-    problems += number_problems(told, Counted(min(verdict.rows for verdict in verdicts), classes, goals))
+    problems += number_problems(claims, Counted(min(verdict.rows for verdict in verdicts), classes, goals))
     return conclude(
         sum(verdict.rows for verdict in verdicts),
         classes,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.verifier.dangers import unique_problems
 from shoal.verifier.header import header_problems
-from shoal.verifier.manifest import Counted, Told, number_problems, parts_digest_problems, read_manifest
+from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems, read_manifest
 from shoal.verifier.originals.group_tables import parts_original_problems
 from shoal.verifier.originals.original import load_original
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
@@ -52,15 +52,15 @@ def verify_parts(
     named = Path(path)
     files = [existing(named.with_name(f"{named.stem}.{title}{named.suffix}")) for title in _TITLES]
     raw = None if original is None else existing(original, any_ending=True)
-    told = read_manifest(named) if manifest else Told()
-    before = parts_digest_problems(told, dict(zip(_TITLES, files, strict=True)))
+    claims = read_manifest(named) if manifest else Claims()
+    before = parts_digest_problems(claims, dict(zip(_TITLES, files, strict=True)))
     promised = _promised(recipe)
 
     def read(open_session: Session, at: int) -> Loaded:
         safe = recipe.output.spreadsheet_safe
         return load(open_session, files[at], promised[at], spreadsheet_safe=safe)
 
-    return _verdict(recipe, read, rows, before, raw, told)
+    return _verdict(recipe, read, rows, before, raw, claims)
 
 
 def verify_part_files(quasi: Path, sensitive: Path, recipe: Recipe, *, rows: int | None = None) -> Verdict:
@@ -95,7 +95,7 @@ def _verdict(
     rows: int | None,
     before: Sequence[Problem] = (),
     raw: Path | None = None,
-    told: Told = Told(),  # noqa: B008  # it is frozen
+    claims: Claims = Claims(),  # noqa: B008  # it is frozen
 ) -> Verdict:
     with session() as open_session:
         loaded, problems = _loaded(open_session, read)
@@ -120,7 +120,7 @@ def _verdict(
             problems += parts_original_problems(open_session, parts, original, recipe)
         groups = int(open_session.row("SELECT count(*) FROM groups")[0])
         goals = [_goal(recipe, diversity)]
-        problems += number_problems(told, Counted(loaded.quasi.rows, groups, goals, suppressed))
+        problems += number_problems(claims, Counted(loaded.quasi.rows, groups, goals, suppressed))
         return conclude(loaded.quasi.rows, groups, None, goals, problems)
 
 
@@ -163,14 +163,14 @@ def _header_problems(loaded: _Parts, recipe: Recipe) -> list[Problem]:
     return problems
 
 
-def _row_problems(loaded: _Parts, told: int | None) -> list[Problem]:
+def _row_problems(loaded: _Parts, expected: int | None) -> list[Problem]:
     problems = []
     for title, part in zip(_TITLES, (loaded.quasi, loaded.sensitive), strict=True):
         if part.rows == 0:
             problems.append(_in(title, Problem("verify.empty", "The file has no rows.")))
-    if told is not None and told != loaded.quasi.rows:
+    if expected is not None and expected != loaded.quasi.rows:
         found = count(loaded.quasi.rows, "row")
-        message = f"The file has {found}, but {told} should have been released."
+        message = f"The file has {found}, but {expected} should have been released."
         problems.append(_in("quasi", Problem("verify.rows", message)))
     return problems
 

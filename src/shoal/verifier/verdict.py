@@ -88,12 +88,12 @@ class MeasuredGoal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the goal as JSON has it: a variant where it has one, what is counted where not rows."""
-        told = asdict(self)
+        fields = asdict(self)
         if self.variant is None:
-            del told["variant"]
+            del fields["variant"]
         if self.counts == "rows":
-            del told["counts"]
-        return told
+            del fields["counts"]
+        return fields
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
@@ -110,7 +110,7 @@ class Trial:
             "suppressed": None if done is None else done.suppressed,
             "loss": None if done is None else done.loss.to_dict(),
             "added_loss": self.added_loss,
-            **told_bound(None if done is None else self.bound),
+            **bound_fields(None if done is None else self.bound),
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
         }

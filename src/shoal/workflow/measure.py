@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
@@ -83,7 +83,7 @@ def _released_numbers(
         "suppressed": encoded.n_rows - release.frame.height,
         "loss": loss_of(encoded, release, recipe).to_dict(),
         "measures": measures,
-        **told_bound(least),
+        **bound_fields(least),
         "risk": risk(sizes, recipe.privacy.k).to_dict(),
         "read_as": release.read_as,
     }

@@ -138,7 +138,7 @@ def _part(progress: Progress | None, at: int, parts: int) -> Progress | None:
     """Report the progress of one view as that of its share of a stage."""
     if progress is None:
         return None
-    return lambda name, share, told="": progress(name, (at + share) / parts, told)
+    return lambda name, share, text="": progress(name, (at + share) / parts, text)
 
 
 def _add(timings: dict[str, float], own: dict[str, float]) -> None:

@@ -70,10 +70,10 @@ def _birth(process: int) -> int:
 
 def _place() -> str:
     """Return a short digest of the host and of the numbering of its processes: containers have their own."""
-    told = [socket.gethostname()]
+    parts = [socket.gethostname()]
     for kind in ("pid", "time"):
         try:
-            told.append(os.readlink(f"/proc/self/ns/{kind}"))
+            parts.append(os.readlink(f"/proc/self/ns/{kind}"))
         except OSError:
-            told.append("")
-    return blake2b("/".join(told).encode(), digest_size=8).hexdigest()
+            parts.append("")
+    return blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
