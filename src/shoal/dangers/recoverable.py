@@ -1,4 +1,4 @@
-"""Columns that are released as they are and from which generalized quasi values can be worked out."""
+"""Columns that are released unchanged and from which generalized quasi values can be inferred."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from shoal.table.forms import value_text
 from shoal.table.frames import series
 
 _FEWEST, _FEWEST_OF_PAIRS = 2, 5  # rows that a rule is learned from; pairs agree by chance more often
-_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are looked at
+_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are tried
 
 
 class _Source(NamedTuple):
-    """One column, or two together, that may give quasi values away."""
+    """One column, or two together, that may reveal quasi values."""
 
     names: tuple[str, ...]
     codes: Codes
@@ -33,13 +33,13 @@ class _Cells(NamedTuple):
     """The generalized cells of a quasi column."""
 
     column: QuasiColumn
-    rows: Codes  # the encoded rows whose other values are published beside these cells
+    rows: Codes  # the encoded rows whose other values are published with these cells
 
 
 def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[Danger]:
-    """Find them: an attacker is taken to know which values of two columns go together.
+    """Find them: an attacker is assumed to know which values of two columns go together.
 
-    `duplicates` are pairs of a sensitive and a quasi column that are reported already.
+    `duplicates` are pairs of a sensitive and a quasi column that have already been reported.
     """
     if scene.published is None or scene.released < FEWEST_ROWS:
         return []
@@ -59,7 +59,7 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
 
 
 def _sources(scene: Scene) -> Iterator[_Source]:
-    """Give the columns first, then pairs of them, where that does not take long."""
+    """Yield the columns first, then pairs of them, where that does not take long."""
     singles = [_Source((name,), scene.codes(name), _FEWEST) for name in scene.shown]
     yield from singles
     pairs = list(combinations(singles, 2))
@@ -81,7 +81,7 @@ def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Ce
 
 
 def _exact(scene: Scene, published: Published, column: QuasiColumn) -> Bools:
-    """Mark the classes that publish the very value that all their rows have."""
+    """Mark the classes that publish the exact value of all their rows."""
     low, high = class_extremes(column, published.labels, published.classes.height)
     alike: Bools = low == high
     if scene.recipe.output.values == "microaggregate":
@@ -98,7 +98,7 @@ def _exact(scene: Scene, published: Published, column: QuasiColumn) -> Bools:
 
 
 def _recovered(source: _Source, cells: _Cells) -> int:
-    """Count the generalized cells whose value follows; 0 where they are few, or no more than by chance."""
+    """Count the cells whose value can be inferred; 0 where they are few, or no more than by chance."""
     if len(cells.rows) == 0:
         return 0
     found = rules(source.codes, cells.column.codes, source.fewest)
@@ -116,9 +116,8 @@ def _danger(scene: Scene, names: tuple[str, ...], cells: _Cells, number: int) ->
     quasi, hidden = cells.column.name, len(cells.rows)
     listed = " and ".join(f"`{name}`" for name in names)
     message = (
-        f"From {listed}, released as {'it is' if len(names) == 1 else 'they are'}, the generalized `{quasi}` "
-        f"of {part(number, hidden, 'rows')} can be worked out by an attacker who knows which values go "
-        "together."
+        f"From {listed}, released unchanged, an attacker who knows which values go together can infer the "
+        f"generalized `{quasi}` of {part(number, hidden, 'rows')}."
     )
     numbers = {"recoverable": shown(number, hidden), "generalized": hidden}
     accepted = is_accepted(scene.recipe, "recoverable", *names)

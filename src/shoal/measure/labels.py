@@ -111,7 +111,7 @@ def read_labels(encoded: Encoded, texts: pl.DataFrame, sizes: Sizes, missing: Co
         The raw table: its values, ranges and trees define what a label can mean.
     texts : polars.DataFrame
         One row for each class, one column for each quasi column, null where a value is missing; or two
-        columns of bounds, null where everything is lost.
+        columns of bounds, null where the value is lost.
     sizes : ndarray of shape (n_classes,), int
         How many rows each class has.
     missing : collection of str

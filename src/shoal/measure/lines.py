@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
-from shoal.measure.numbers import Number, calendar_period, in_days, number_of, stretch
+from shoal.measure.numbers import Number, calendar_period, ends_of, in_days, number_of
 from shoal.table.columns import RangeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
 
@@ -95,7 +95,7 @@ class LineReader:
         found = foreign.interval(text)
         if self._column.kind == "date":
             found = calendar_period(text) or (found and in_days(found)) or found
-        ends = None if found is None else stretch(found, self._number, whole=self._whole)
+        ends = None if found is None else ends_of(found, self._number, whole=self._whole)
         if found is None or ends is None or not self._numbers:
             return None
         low, high = ends

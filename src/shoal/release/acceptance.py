@@ -20,7 +20,7 @@ def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") ->
         raise PromiseError(
             "promise.broken",
             f"{table}The release does not keep its promises and was deleted. {' '.join(broken)}",
-            "this is a fault of shoal: please report it with the recipe, not the data",
+            "this is a bug in shoal: please report it with the recipe, not the data",
         )
 
 

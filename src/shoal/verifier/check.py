@@ -183,7 +183,7 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
-        # Classes by fewer columns would be larger than they are: better no number than that one.
+        # Classes by fewer columns would be too large: no number is better than a wrong one.
         return conclude(
             loaded.rows, 0, 0, unmeasured(recipe), [*problems, *against_original], remarks=remarks
         )

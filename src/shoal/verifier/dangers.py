@@ -148,7 +148,7 @@ def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
 
 
 def _is_one_to_one(session: Session) -> bool:
-    """Say whether each value goes with one exact quasi value and the other way round."""
+    """Return whether each value goes with one exact quasi value and the other way round."""
     pairs, values, others, rows = session.row(
         "SELECT count(*), count(DISTINCT a), count(DISTINCT q), coalesce(sum(n), 0) FROM seen"
     )

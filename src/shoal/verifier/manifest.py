@@ -142,7 +142,7 @@ def _is_same_goal(claims: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bo
 
 
 def _is_rounded(claims: Mapping[str, Any], name: str, counted: float | None) -> bool:
-    """Say whether a loss is the one counted, rounded to three digits; a loss that is not claims agrees."""
+    """Return whether a loss is the one counted, rounded to three digits; a loss that is not claims agrees."""
     found = claims.get(name, counted)
     if found is None or counted is None:
         return found is counted

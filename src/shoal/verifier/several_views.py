@@ -20,7 +20,7 @@ _MORE_IS_BETTER = ("k-anonymity", "l-diversity")
 
 
 def has_views(recipe: Recipe) -> bool:
-    """Say whether a release is written as views."""
+    """Return whether a release is written as views."""
     return recipe.shape is Shape.VIEWS
 
 

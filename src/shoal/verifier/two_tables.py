@@ -176,7 +176,7 @@ def _row_problems(loaded: _Parts, expected: int | None) -> list[Problem]:
 
 
 def _is_complete(loaded: _Parts, recipe: Recipe) -> bool:
-    """Say whether it is clear which columns are the group, the value and the count."""
+    """Return whether it is clear which columns are the group, the value and the count."""
     quasi, sensitive = _promised(recipe)
     return all(map(loaded.quasi.has_once, quasi)) and all(map(loaded.sensitive.has_once, sensitive))
 

@@ -428,10 +428,10 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
     k, smallest = variant.privacy.k, int(sizes.min())
     if smallest < k and has_classes:  # the loss of such classes says nothing beside those of others
         message = f"The smallest class has {smallest} rows, not {k}."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     if goals is not None and not goals.judge(published.labels).good.all():
         message = "A class does not meet a privacy goal."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     return Outcome(
         seconds=seconds,
         classes=len(sizes),

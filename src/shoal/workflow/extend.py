@@ -353,7 +353,7 @@ def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.Dat
     sizes = pl.DataFrame({**keys, "new": is_new}).group_by(list(keys)).agg(counts)
     if sizes["added"].is_between(1, recipe.privacy.k - 1).any():
         message = f"Some class would get fewer than {recipe.privacy.k} new rows; nothing was released."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     return sizes
 
 

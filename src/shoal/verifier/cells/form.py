@@ -103,7 +103,7 @@ def is_categorical(text: str) -> bool:
 
 
 def looks_like_form(text: str) -> bool:
-    """Say whether a raw text needs a backslash in front, so as not to be taken for a form."""
+    """Return whether a raw text needs a backslash in front, so as not to be taken for a form."""
     return text in ("", "*") or text.startswith("\\") or _is_wrapped(text, "[]") or _is_wrapped(text, "{}")
 
 

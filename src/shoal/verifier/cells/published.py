@@ -150,7 +150,7 @@ def _single(fits: Check) -> Check:
 
 
 def _is_snapped(text: str, kind: str, column: Column) -> bool:
-    """Say whether both ends are grid points; a value alone is somebody's own."""
+    """Return whether both ends are grid points; a value alone is somebody's own."""
     if text == "*":
         return True
     if kind == "ordinal":

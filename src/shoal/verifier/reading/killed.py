@@ -48,7 +48,7 @@ def _remove_own(folder: Path) -> None:
 
 
 def _is_gone(process: int, birth: int) -> bool:
-    """Say whether a process has certainly ended: its number is free, or belongs to a younger one."""
+    """Return whether a process has certainly ended: its number is free, or belongs to a younger one."""
     try:
         os.kill(process, 0)  # asks, sends nothing
     except ProcessLookupError:

@@ -39,7 +39,7 @@ class Loaded:
         return self.types[self.names.index(name)] if self.types else ""
 
     def has_once(self, name: str) -> bool:
-        """Say whether it is clear which column has this name."""
+        """Return whether it is clear which column has this name."""
         return self.names.count(name) == 1
 
 
