@@ -87,7 +87,7 @@ def test_a_sensitive_column_that_says_the_same_is_a_remark():
     grade = [str(i // 10) for i in range(40)]
     verdict = verdict_on({"degree": degree, "grade": grade}, quasi=["degree"], sensitive=["grade"])
     assert verdict.remarks[0] == (
-        "Sensitive column `grade` says the same as quasi column `degree` wherever that is exact."
+        "Sensitive column `grade` duplicates quasi column `degree` wherever that is exact."
     )
 
 

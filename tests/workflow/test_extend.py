@@ -426,7 +426,7 @@ def test_rows_that_miss_a_value_are_suppressed_where_the_recipe_says_so():
     extension = shoal.extend(release, ages(31, 33, None, 90), recipe)
     assert (extension.added, extension.suppressed, extension.held_back.rows()) == (2, 1, [(90,)])
     assert (extension.rows, extension.released) == (7, 6)
-    with pytest.raises(ShoalError, match="2 of 4 new rows miss a quasi value") as error:
+    with pytest.raises(ShoalError, match="2 of 4 new rows lack a quasi value") as error:
         shoal.extend(release, ages(31, None, None, 90), recipe)
     assert error.value.code == "infeasible.suppression"
 

@@ -31,7 +31,7 @@ NOTABLE = 0.1  # share of the rows above which a danger is reported
 # the dot is the name that `accept` takes; `earlier` concerns a folder, not a column.
 DANGERS: dict[str, str] = {
     "danger.unique": "A kept or sensitive column has values that only one row (or one person) has.",
-    "danger.recoverable": "Generalized quasi values can be inferred from a column that is released unchanged.",
+    "danger.recoverable": "Generalized quasi values can be inferred from a column released unchanged.",
     "danger.duplicate": "A sensitive column duplicates a quasi column.",
     "danger.repeated": "An identifier repeats and no column has the role subject, so k counts rows.",
     "danger.dominated": "In some classes one person has more than half of the rows.",

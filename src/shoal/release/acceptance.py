@@ -12,7 +12,7 @@ from shoal.verifier import MeasuredGoal, Verdict
 
 
 def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
-    """Raise unless the verifier found every promise kept and counted what was claimed."""
+    """Raise unless the verifier found that every promise holds and counted what was claimed."""
     broken = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
     broken += _miscounted(verdict, claimed, shape)
     if broken or not verdict.holds:
@@ -25,8 +25,8 @@ def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") ->
 
 
 def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
-    """List the numbers that are not as claimed."""
-    # Boxes of single rows fit more rows than the k neighbours that they were made for.
+    """List the numbers that differ from the claims."""
+    # The box of a single row fits more rows than the k neighbours that it was made for.
     is_least = shape is Shape.BOXES
     broken = []
     counted = verdict.k or 0
@@ -38,7 +38,7 @@ def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
 
 
 def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
-    """List the goals that are not as claimed."""
+    """List the goals that differ from the claims."""
     if len(counted) != len(claimed):
         return [f"{len(counted)} goals were measured, not {len(claimed)} as claimed."]
     return [
@@ -49,7 +49,7 @@ def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) ->
 
 
 def _are_alike(counted: MeasuredGoal, claimed: MeasuredGoal) -> bool:
-    """Check whether two engines found the same, but for the last digits of a float."""
+    """Check whether two engines agree, up to the last digits of a float."""
     if counted.achieved is None or claimed.achieved is None:
         return counted.achieved is claimed.achieved
     return isclose(counted.achieved, claimed.achieved, rel_tol=1e-9, abs_tol=1e-9)

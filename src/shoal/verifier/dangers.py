@@ -135,9 +135,7 @@ def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
     if recipe.columns[name].role == "sensitive" and _is_one_to_one(source.session):
         if _accepts(recipe, name, "duplicate"):
             return []
-        return [
-            f"Sensitive column `{name}` says the same as quasi column `{quasi.name}` wherever that is exact."
-        ]
+        return [f"Sensitive column `{name}` duplicates quasi column `{quasi.name}` wherever that is exact."]
     number, hidden = _recovered(source, cell, quasi)
     if not number or _accepts(recipe, name, "recoverable"):
         return []

@@ -289,7 +289,7 @@ def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
     if marks.sum() > recipe.privacy.may_suppress(encoded.n_rows):
         raise InfeasibleError(
             "infeasible.suppression",
-            f"{marks.sum()} of {encoded.n_rows} new rows miss a quasi value, but only a share of {allowed} "
+            f"{marks.sum()} of {encoded.n_rows} new rows lack a quasi value, but only a share of {allowed} "
             "may be left out.",
             "offer them when they are complete, or raise max_suppressed",
         )
