@@ -229,7 +229,7 @@ def _asked_once(goal: JointGoal) -> JointGoal:
 
 
 def _links(views: Sequence[View], table: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], list[int]]]:
-    """Yield the sets of columns by which views are compared, and the views that have each; all views first."""
+    """Yield the sets of columns by which views are compared, and the views with each; all views first."""
     shown = [set(view.values.columns) & set(table.columns) for view in views]
     done = {tuple(sorted(set.intersection(*shown)))}
     yield next(iter(done)), list(range(len(views)))

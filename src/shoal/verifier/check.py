@@ -1,4 +1,4 @@
-"""The verification itself: load the release, look at it from all sides, conclude."""
+"""The verification itself: load the release, run every check, conclude."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from shoal.verifier.verdict import Problem, Verdict, conclude, count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NOT_COUNTED = "People were not counted: the file does not say which rows are one person's."
+_NOT_COUNTED = "People were not counted: the file does not show which rows belong to the same person."
 
 
 def verify(
@@ -66,32 +66,32 @@ def verify(
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
         The raw table, to check that no row was invented and no sensitive or kept value changed.
-        NH cannot be verified without it: there the originals that fit each row are counted, and
-        the rows that each original fits.
+        NH cannot be verified without it: for NH, the originals that fit each row and the rows that
+        each original fits are counted.
     rows : int, optional
-        How many rows the maker says it released; of several views, in each.
+        How many rows the maker says it released; for several views, in each.
     manifest : bool, default True
         Compare the file with the digest and the numbers in ``<path>.manifest.json``, where there is one.
     subjects : pyarrow.Array, optional
-        Whose each row of the file is, in its order; never released, so only the maker has it. With it k and
-        all goals count people instead of rows.
+        The person of each row of the file, in its order; never released, so only the maker has it. With it,
+        k and all goals count people instead of rows.
 
     Returns
     -------
     Verdict
-        It holds only when the file could be read, has rows, and nothing is wrong with it.
+        It holds only when the file could be read, has rows, and has no problem.
 
     Raises
     ------
     DataError
         When the release or the original is missing, is a directory or has an unknown ending, and
-        when the original cannot be read, or a row has no subject. A release that cannot be read is a
-        verdict.
+        when the original cannot be read, or a row has no subject. An unreadable release is not an error
+        but a verdict.
     """
     _check_subjects(subjects, recipe)
     if recipe.shape is Shape.TWO_TABLES:
         if original is not None and not isinstance(original, (str, Path)):
-            message = "A release of the method `anatomy` is compared with a file only."
+            message = "A release of the method `anatomy` can be compared only with a file."
             raise RecipeError("recipe.invalid", message, "give the path of the original")
         return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
     raw = _existing_original(original)
@@ -114,12 +114,12 @@ class _Task:
 
 
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
-    """Return the original; a file must be there."""
+    """Return the original; a file must exist."""
     return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
-    """Verify every view as a table of its own."""
+    """Verify every view as a separate table."""
     parts = promised_views(task.recipe)
     files = view_files(path, len(parts))
     claims = read_manifest(Path(path)) if manifest else Claims()
@@ -153,7 +153,7 @@ def verify_table(
 ) -> Verdict:
     """Recompute every promise of a release that is a pyarrow table in memory.
 
-    See `verify`. Prefer the file where there is one: what is handed out is what must hold.
+    See `verify`. Prefer the file where there is one: it is what is handed out.
     """
     _check_subjects(subjects, recipe)
     if recipe.shape is Shape.TWO_TABLES:
@@ -230,7 +230,7 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
 def _losses(
     source: Source, original: Loaded | None, claims: Claims, quasi: Sequence[str]
 ) -> dict[str, float | None]:
-    """Measure what a manifest says was lost: by its own number of suppressed rows without the original."""
+    """Recompute the losses in a manifest; without the original, with its own number of suppressed rows."""
     if "loss" not in claims.sections or not source.loaded.rows:
         return {}
     losses: dict[str, float | None] = {}
@@ -243,20 +243,20 @@ def _losses(
 
 
 def _check_subjects(subjects: pa.Array | None, recipe: Recipe) -> None:
-    """Refuse subjects that mean nothing."""
+    """Refuse subjects that do not apply."""
     if subjects is None:
         return
     if not recipe.shape.has_classes:
         message = f"Method `{recipe.method.name}` counts rows, not people."
         raise RecipeError("recipe.invalid", message, "verify it without subjects")
     if has_views(recipe):
-        message = "Several views are several files, each with an order of its own."
+        message = "Several views are several files, each with its own order."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
     check_subjects(subjects)
 
 
 def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Problem]]:
-    """Count people; not where it is unclear which row is whose."""
+    """Count people, unless it is unclear which row is whose."""
     rows = source.loaded.rows
     if len(subjects) != rows:
         message = f"The file has {count(rows, 'row')}, but the subjects of {len(subjects)} are known."
@@ -276,5 +276,5 @@ def _row_problems(found: int, expected: int | None) -> list[Problem]:
 
 
 def _unread(recipe: Recipe, problems: Sequence[Problem]) -> Verdict:
-    """Conclude about a file of which nothing is known."""
+    """Return the verdict on a file that could not be read."""
     return conclude(0, 0, 0, unmeasured(recipe), problems)

@@ -1,8 +1,8 @@
-"""What a file gives away although its promises hold, as far as the file alone shows it.
+"""What a file reveals although its promises hold, as far as the file alone shows it.
 
-Only a kept column that is unique on most rows is a problem, unless the recipe accepts it by name. All else
-is a remark. In files of fewer than `FEWEST_ROWS` rows nearly every value is rare and nearly every rule
-holds by chance, so they are not looked at.
+Only a kept column that is unique on most rows is a problem, unless the recipe accepts it explicitly.
+Everything else is a remark. In files of fewer than `FEWEST_ROWS` rows nearly every value is rare and nearly
+every rule holds by chance, so they are not checked.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from shoal.verifier.reading.value import comparable
 from shoal.verifier.verdict import Problem, count
 
 FEWEST_ROWS = 20
-NOTABLE = 0.1  # share of the rows from which on something is remarked
+NOTABLE = 0.1  # share of the rows above which there is a remark
 REFUSED = 0.5  # share of unique rows above which a kept column is a problem
 _FEWEST_EXACT = 5  # rows with an exact quasi value that a rule is learned from
 _FEWEST_RECOVERED = 10
-_FLOATS = ("FLOAT", "DOUBLE")  # types that have a number for "no number"
+_FLOATS = ("FLOAT", "DOUBLE")  # types that have NaN
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Quasi:
 
 
 def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem], list[str]]:
-    """Look for all of them; `quasi` are the columns of the file that quasi columns are published as."""
+    """Find all dangers; `quasi` are the columns of the file that quasi columns are published as."""
     loaded, recipe = source.loaded, source.recipe
     problems = unique_problems(source.session, loaded, recipe)
     if loaded.rows < FEWEST_ROWS:
@@ -52,7 +52,7 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
 
 
 def unique_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Problem]:
-    """Find kept columns that are unique on more than half of the rows and that nobody has accepted."""
+    """Find kept columns that are unique on more than half of the rows and not accepted."""
     if loaded.rows < FEWEST_ROWS:
         return []
     problems = []
@@ -103,10 +103,10 @@ def _unique_remarks(source: Source) -> list[str]:
 
 
 def _exact_columns(source: Source) -> list[_Quasi]:
-    """List the quasi columns whose exact cells can be told from generalized ones.
+    """List the quasi columns whose exact cells can be distinguished from generalized ones.
 
-    Where classes are published as typical values, and where a hierarchy has nodes with names of their own,
-    the file does not say which is which.
+    Where classes are published as typical values, or a hierarchy has named nodes, the file does not show
+    which is which.
     """
     loaded, recipe = source.loaded, source.recipe
     if recipe.output.values == "microaggregate":
@@ -125,7 +125,7 @@ def _exact_columns(source: Source) -> list[_Quasi]:
 
 
 def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
-    """Compare a column that is released as it is with the exact cells of a quasi column."""
+    """Compare a column that is released unchanged with the exact cells of a quasi column."""
     recipe = source.recipe
     cell = source.loaded.column(name)
     source.session.database.execute(
@@ -140,13 +140,13 @@ def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
     if not number or _accepts(recipe, name, "recoverable"):
         return []
     return [
-        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} follows from `{name}`, by the "
-        f"rows in which `{quasi.name}` is exact."
+        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} can be inferred from `{name}`, "
+        f"from the rows in which `{quasi.name}` is exact."
     ]
 
 
 def _is_one_to_one(session: Session) -> bool:
-    """Return whether each value goes with one exact quasi value and the other way round."""
+    """Return whether each value goes with one exact quasi value and vice versa."""
     pairs, values, others, rows = session.row(
         "SELECT count(*), count(DISTINCT a), count(DISTINCT q), coalesce(sum(n), 0) FROM seen"
     )
@@ -154,10 +154,10 @@ def _is_one_to_one(session: Session) -> bool:
 
 
 def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
-    """Count the generalized cells that follow, and all; none where they are few, or no more than by chance.
+    """Count the generalized cells that can be inferred, and all; 0 if they are few or no more than by chance.
 
-    A value that goes with one exact quasi value in enough rows is a rule. By chance n rows agree as often
-    as the share of their quasi value to the power of n - 1.
+    A value that goes with one exact quasi value in enough rows is a rule. By chance, n rows agree with a
+    probability of p^(n - 1), where p is the share of their quasi value.
     """
     hidden, number, chance = source.session.row(
         "WITH share AS (SELECT q, sum(n) / (SELECT sum(n) FROM seen) AS part FROM seen GROUP BY q), "
@@ -175,7 +175,7 @@ def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
 
 
 def _alike_remarks(source: Source, name: str, quasi: Sequence[str]) -> list[str]:
-    """Count the classes in which all rows have one sensitive value, and the values that this concerns."""
+    """Count the classes in which all rows have one sensitive value, and the values affected."""
     if _accepts(source.recipe, name, "alike"):
         return []
     loaded = source.loaded

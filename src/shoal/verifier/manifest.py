@@ -1,4 +1,4 @@
-"""The manifest beside a release: the bytes that it describes, and its numbers beside those of the file."""
+"""The manifest of a release: compare the bytes and the numbers that it claims with those of the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SLACK = 1 + 1e-6  # of the last digit of a rounded loss
 
 @dataclass(frozen=True)
 class Claims:
-    """What a manifest says; without a manifest, or without numbers, nothing."""
+    """What a manifest claims; nothing without a manifest, or without numbers."""
 
     problem: str = ""  # what is wrong with the manifest itself
     sections: Mapping[str, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Claims:
         return _table(self.sections.get("release"))
 
     def of_view(self, at: int) -> Claims:
-        """Return what is said about one of several views."""
+        """Return the claims about one of several views."""
         views = self.sections.get("views")
         view = _table(views[at]) if isinstance(views, list) and at < len(views) else {}
         numbers = {key: value for key, value in view.items() if key != "sha256"}  # compared with all files
@@ -37,32 +37,32 @@ class Claims:
 
 @dataclass(frozen=True)
 class Counted:
-    """The same numbers as counted; None where that cannot be done."""
+    """The same numbers as counted; None where they cannot be counted."""
 
     rows: int
     classes: int
     goals: Sequence[MeasuredGoal] | None
     suppressed: int | None = None
     losses: Mapping[str, float | None] = field(default_factory=dict)
-    at_least: bool = False  # goals may be met better than the maker says
+    at_least: bool = False  # goals may be met better than the maker claims
 
 
 def read_manifest(path: Path) -> Claims:
     """Read the manifest of a release, given the name of the release."""
-    beside = path.with_name(path.name + ".manifest.json")
-    if not beside.exists():
+    manifest = path.with_name(path.name + ".manifest.json")
+    if not manifest.exists():
         return Claims()
     try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
+        found = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        return Claims(problem="The manifest beside the file cannot be read.")
+        return Claims(problem="The manifest of the file cannot be read.")
     return Claims(sections=found)
 
 
 def digest_problems(claims: Claims, path: Path) -> list[Problem]:
-    """Compare the file's bytes with the manifest; nothing to say where there is none."""
+    """Compare the file's bytes with the manifest, if there is one."""
     if claims.problem:
         return [Problem("verify.digest", claims.problem)]
     if "sha256" not in claims.release or str(claims.release["sha256"]).lower() == _digest(path):
@@ -71,7 +71,7 @@ def digest_problems(claims: Claims, path: Path) -> list[Problem]:
 
 
 def parts_digest_problems(claims: Claims, files: Mapping[str, Path]) -> list[Problem]:
-    """Compare several files with the manifest of the name that they share."""
+    """Compare several files with the manifest that they share."""
     if claims.problem:
         return [Problem("verify.digest", claims.problem)]
     if not claims.sections:
@@ -95,14 +95,12 @@ def number_problems(claims: Claims, counted: Counted) -> list[Problem]:
     if not wrong:
         return []
     return [
-        Problem(
-            "verify.manifest", f"Numbers of the manifest that are not those of the file: {listed(wrong)}."
-        )
+        Problem("verify.manifest", f"Numbers in the manifest that differ from the file: {listed(wrong)}.")
     ]
 
 
 def claimed_suppressed(claims: Claims) -> int:
-    """Return how many rows the manifest says were left out; 0 where it does not say."""
+    """Return how many rows the manifest says were left out; 0 if it does not say."""
     found = claims.sections.get("suppressed")
     return found if type(found) is int and found >= 0 else 0
 
@@ -112,7 +110,7 @@ def _differs(claims: Mapping[str, Any], name: str, counted: int) -> bool:
 
 
 def _wrong_goals(claims: Any, counted: Counted) -> list[str]:
-    """Name the goals whose numbers differ; a release may be verified for other goals than it was made for."""
+    """Name the goals whose numbers differ; a release may be verified for goals it was not made for."""
     if not isinstance(claims, list) or counted.goals is None:
         return []
     known = {_key(goal.to_dict()): goal for goal in counted.goals}
@@ -125,7 +123,7 @@ def _wrong_goals(claims: Any, counted: Counted) -> list[str]:
 
 
 def _key(goal: Mapping[str, Any]) -> str:
-    """Return what tells goals apart: one may be asked for twice, with other numbers."""
+    """Return what distinguishes goals: one may be asked for twice, with different numbers."""
     return json.dumps([goal.get(name) for name in ("type", "column", "variant", "asked")], default=str)
 
 
@@ -142,7 +140,7 @@ def _is_same_goal(claims: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bo
 
 
 def _is_rounded(claims: Mapping[str, Any], name: str, counted: float | None) -> bool:
-    """Return whether a loss is the one counted, rounded to three digits; a loss that is not claims agrees."""
+    """Return whether a loss is the one counted, rounded to three digits; a loss that is absent agrees."""
     found = claims.get(name, counted)
     if found is None or counted is None:
         return found is counted

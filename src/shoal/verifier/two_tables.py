@@ -1,8 +1,8 @@
 """A release in two tables: quasi values with a group, and groups with the values in them.
 
-Both files are read and joined by the group. Each has the columns that were promised and no others,
-so that nothing but the group joins them; both have the same groups, as large; and in every group
-l or more values stand, none with a share above 1 / l. A missing value is not a value.
+Both files are read and joined by the group. Each has the promised columns and no others, so that only
+the group links them; both have the same groups, of the same sizes; and every group has l or more values,
+none with a share above 1 / l. A missing value is not a value.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _asked(recipe: Recipe) -> int:
 
 
 def _loaded(session: Session, read: Load) -> tuple[_Parts | None, list[Problem]]:
-    """Load both files, each into a table of its own; say what is wrong with each."""
+    """Load each file into its own table; also return the problems of each."""
     tables, problems = [], []
     for at, title in enumerate(_TITLES):
         try:
@@ -149,7 +149,7 @@ def _loaded(session: Session, read: Load) -> tuple[_Parts | None, list[Problem]]
 
 
 def _in(title: str, problem: Problem) -> Problem:
-    """Say in which of the two files a problem is."""
+    """Add the file to a problem's message."""
     return Problem(problem.code, f"In the {title} file: {problem.message}")
 
 
@@ -182,7 +182,7 @@ def _is_complete(loaded: _Parts, recipe: Recipe) -> bool:
 
 
 def _cell_problems(session: Session, loaded: _Parts) -> list[Problem]:
-    """Check that groups and counts are whole numbers from 1, written in one way."""
+    """Check that groups and counts are positive whole numbers in canonical form."""
     problems = []
     for title, part, name in (
         ("quasi", loaded.quasi, ANATOMY_GROUP),
@@ -195,13 +195,13 @@ def _cell_problems(session: Session, loaded: _Parts) -> list[Problem]:
             [_WHOLE],
         )
         if wrong:
-            message = f"Column `{name}` has {count(int(wrong), 'cell')} that is no whole number from 1."
+            message = f"Column `{name}` has {count(int(wrong), 'cell')} without a positive whole number."
             problems.append(_in(title, Problem("verify.form", message)))
     return problems
 
 
 def _build_groups(session: Session, loaded: _Parts, recipe: Recipe) -> None:
-    """Make the table ``groups``: for each group of either file, its rows, and its values counted."""
+    """Create the table ``groups``: for each group of either file, its rows, and the counts of its values."""
     group, value, times = (loaded.sensitive.column(name) for name in _promised(recipe)[1])
     known = loaded.quasi.column(ANATOMY_GROUP)
     number = f"coalesce(TRY_CAST({times} AS HUGEINT), 0)"
@@ -223,7 +223,7 @@ def _build_groups(session: Session, loaded: _Parts, recipe: Recipe) -> None:
 
 
 def _group_problems(session: Session) -> list[Problem]:
-    """Check that both files have the same groups, as large."""
+    """Check that both files have the same groups, of the same sizes."""
     alone, other = session.row(
         "SELECT count(*) FILTER (size = 0 OR total = 0), "
         "count(*) FILTER (size > 0 AND total > 0 AND size <> total) FROM groups"
@@ -233,7 +233,7 @@ def _group_problems(session: Session) -> list[Problem]:
         message = f"{_groups(int(alone))} in one of the two files only."
         problems.append(Problem("verify.groups", message))
     if other:
-        message = f"{_groups(int(other))} not as large in one file as in the other."
+        message = f"{_groups(int(other))} not the same size in both files."
         problems.append(Problem("verify.groups", message))
     return problems
 
@@ -243,10 +243,10 @@ def _groups(number: int) -> str:
 
 
 def _diversity(session: Session, recipe: Recipe) -> tuple[int, list[Problem]]:
-    """Return the largest l that all groups have, and the problem where it is not the one asked for.
+    """Return the largest l that all groups achieve, and the problem if it is below the one asked for.
 
-    A group has the lower of two numbers: of its values, and of how often the most frequent one goes
-    into the rows that have a value.
+    A group achieves the lower of two numbers: of its distinct values, and of its rows with a value divided
+    by those with the most frequent one.
     """
     asked = _asked(recipe)
     session.database.execute(
