@@ -44,7 +44,7 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
     remarks = _unique_remarks(source)
     for name in _present(loaded, recipe, "keep", "sensitive"):
         for column in exact:
-            remarks += _beside(source, name, column)
+            remarks += _compared(source, name, column)
     if recipe.shape.has_classes:
         for name in _present(loaded, recipe, "sensitive"):
             remarks += _alike_remarks(source, name, quasi)
@@ -77,10 +77,10 @@ def _of(number: int, loaded: Loaded) -> str:
 
 
 def _own_rows(session: Session, loaded: Loaded, name: str) -> int:
-    """Count the rows whose value no other row has; a missing cell is no value."""
+    """Count the rows whose value no other row has; a missing cell is not a value."""
     cell = loaded.column(name)
     missing = ["nan"] if loaded.stored(name) in _FLOATS else []
-    # Only different cells are brought into one form, which takes longer than to find them.
+    # Only distinct cells are normalized, which is slower than finding them.
     different = f"SELECT {cell}, count(*) AS n FROM {loaded.table} GROUP BY {cell}"
     formed = f"SELECT {comparable(cell, marked=loaded.marked)} AS value, n FROM ({different})"
     values = f"SELECT value, sum(n) AS n FROM ({formed}) WHERE value IS NOT NULL GROUP BY value"
@@ -124,7 +124,7 @@ def _exact_columns(source: Source) -> list[_Quasi]:
     return columns
 
 
-def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
+def _compared(source: Source, name: str, quasi: _Quasi) -> list[str]:
     """Compare a column that is released unchanged with the exact cells of a quasi column."""
     recipe = source.recipe
     cell = source.loaded.column(name)
@@ -140,8 +140,8 @@ def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
     if not number or _accepts(recipe, name, "recoverable"):
         return []
     return [
-        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} can be inferred from `{name}`, "
-        f"from the rows in which `{quasi.name}` is exact."
+        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} can be inferred from `{name}` "
+        f"and the rows in which `{quasi.name}` is exact."
     ]
 
 
@@ -154,7 +154,7 @@ def _is_one_to_one(session: Session) -> bool:
 
 
 def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
-    """Count the generalized cells that can be inferred, and all; 0 if they are few or no more than by chance.
+    """Count the generalized cells that can be inferred, and all; 0 if few or no more than by chance.
 
     A value that goes with one exact quasi value in enough rows is a rule. By chance, n rows agree with a
     probability of p^(n - 1), where p is the share of their quasi value.

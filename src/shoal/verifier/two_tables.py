@@ -230,7 +230,7 @@ def _group_problems(session: Session) -> list[Problem]:
     )
     problems = []
     if alone:
-        message = f"{_groups(int(alone))} in one of the two files only."
+        message = f"{_groups(int(alone))} in only one of the two files."
         problems.append(Problem("verify.groups", message))
     if other:
         message = f"{_groups(int(other))} not the same size in both files."

@@ -26,7 +26,7 @@ PROBLEMS: dict[str, str] = {
     "verify.unique": "A kept column is unique on more than half of the rows and not explicitly accepted.",
     "verify.k": "Some rows are in classes smaller than k.",
     "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",
-    "verify.t": "In some classes the distribution of sensitive values is further than t from the whole file's.",
+    "verify.t": "In some classes the sensitive values are further than t from those of the whole file.",
     "verify.alpha": "In some classes a sensitive value has a share above alpha.",
     "verify.beta": "In some classes a sensitive value gains more than beta times its share of the file.",
     "verify.delta": "In some classes a sensitive value's share is delta or more from that in the whole file.",

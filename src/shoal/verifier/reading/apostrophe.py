@@ -22,5 +22,5 @@ def plain(text: str) -> str:
 
 
 def plain_sql(expression: str) -> str:
-    """Write the SQL that does the same."""
+    """Return the SQL that does the same."""
     return f"regexp_replace({expression}, {literal(_MARKED)}, '\\1')"

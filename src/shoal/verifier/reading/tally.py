@@ -112,7 +112,7 @@ def tally_table(session: Session, table: str, dialect: Dialect) -> Tally:
 
 
 def _bare_characters(name: str) -> str:
-    """Write the SQL that sums the bytes of a column but its quotes."""
+    """Return the SQL that sums the bytes of a column but its quotes."""
     bare = f"strlen(replace({name}, '\"', ''))"
     # Most cells have no quote, and to see that is much cheaper than to replace nothing.
     return f"coalesce(sum(CASE WHEN contains({name}, '\"') THEN {bare} ELSE strlen({name}) END), 0)"

@@ -71,7 +71,7 @@ def _first_record(head: str, delimiter: str, cut: bool) -> list[str]:
 
 
 def scan(dialect: Dialect, *, parallel: bool) -> str:
-    """Write the SQL that reads a text file; its one parameter is the path.
+    """Return the SQL that reads a text file; its one parameter is the path.
 
     Everything is said: DuckDB's sniffer can take a ragged last line for a header and see no rows
     at all, without an error. The names in the file are not used (see `session.column`).

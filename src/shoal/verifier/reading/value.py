@@ -14,7 +14,7 @@ _EXACT = 2**53  # beyond it several whole numbers share one float
 
 
 def bare(column: str, *, marked: bool) -> str:
-    """Write the SQL of a cell's text: without a spreadsheet's mark, in NFC, without blanks around it.
+    """Return the SQL of a cell's text: without a spreadsheet's mark, in NFC, without blanks around it.
 
     The mark goes first: it was put before all else that the cell has.
     """
@@ -23,7 +23,7 @@ def bare(column: str, *, marked: bool) -> str:
 
 
 def comparable(column: str, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
+    """Return the SQL that brings a cell into one form; its parameter lists the texts for missing."""
     text = bare(column, marked=marked)
     number = f"TRY_CAST({text} AS DOUBLE)"
     return (
@@ -34,7 +34,7 @@ def comparable(column: str, *, marked: bool) -> str:
 
 
 def settled(column: str, kind: str | None, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing.
+    """Return the SQL that brings a cell into one form; its parameter lists the texts for missing.
 
     Quasi values are published in a form of their own: 1.0 as 1, a moment as its day.
     """
