@@ -55,7 +55,7 @@ class Counts:
     of_original : list of int
         Rows that each original fits.
     assignable : bool
-        Whether every row can have an original of its own; True above the limit.
+        Whether every row can have an original of its own; above the limit, judged by the numbers of rows.
     """
 
     of_box: list[int]

@@ -2,8 +2,8 @@
 
 A *box* represents identical released rows, a *point* identical raw rows. Whatever has only one option is
 sent there first, which never hurts; then every point gives to the box with the fewest options. Rows that
-are still open are sent along shortest augmenting paths (Dinic). When no such path is left, the flow is
-maximal.
+are still open are sent along shortest augmenting paths (Dinic). When no such path is left, the flow is a
+maximum.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Flow:
             box, point = self.box[pairs], self.point[pairs]
             spare = (np.bincount(box, self.left[point], len(self.open)) - self.open)[box]
             wanted = (np.bincount(point, self.open[box], len(self.left)) - self.left)[point]
-            # Who needs all that is inside, or is wanted by no more than it has, has only one way.
+            # A box that needs all rows inside it, or a point that can serve all its boxes, has one option.
             chosen = np.flatnonzero((spare <= 0) | (wanted <= 0))
             if len(chosen) * _FEW < len(pairs):
                 # The side with more options chooses, so that each round makes good progress.

@@ -171,7 +171,7 @@ def _bin_of_code(counts: Ints, number: int) -> Ints:
 
 
 def _bins_of_boxes(axis: Axis, of_code: Ints) -> tuple[Ints, Ints]:
-    """Return the first and last bin that each box touches; it touches none if the last is before the first."""
+    """Return the first and last bin that each box touches; none if the last is before the first."""
     low = of_code[np.minimum(axis.low, axis.size - 1)]
     high = np.where(axis.low > axis.high, low - 1, of_code[np.maximum(axis.high, 0)])
     return low[axis.cells], high[axis.cells]
