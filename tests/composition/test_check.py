@@ -471,7 +471,7 @@ def manifest_of(tmp_path, change):
     [
         (lambda told: told["release"].update(sha256="0" * 64), "digests differ"),
         (lambda told: told["release"].pop("sha256"), "does not name the 1 files"),
-        (lambda told: told.pop("recipe"), "not one that this version"),
+        (lambda told: told.pop("recipe"), "this version of shoal cannot read"),
         (lambda told: told["recipe"]["columns"].update(more={"role": "quasi"}), "no column `more`"),
     ],
 )

@@ -769,6 +769,6 @@ def test_a_file_that_can_be_read_in_two_ways_is_not_extended(tmp_path, text):
     path = tmp_path / "out.csv"
     path.write_text(text, encoding="utf-8")
     assert shoal.verify(path, recipe).holds
-    with pytest.raises(ShoalError, match="read in several ways") as error:
+    with pytest.raises(ShoalError, match="is ambiguous") as error:
         shoal.extend(path, pl.DataFrame({"age": [1, 1], "sex": ["f", "f"]}), recipe)
     assert error.value.code == "data.unreadable"
