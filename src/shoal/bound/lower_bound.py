@@ -51,10 +51,10 @@ CONFIDENCE = 0.99  # of an estimate
 # In lookups of a tuple's distance in one group of columns, each about a nanosecond.
 _ALL_ROWS = 2_500_000_000  # for each pass over all pairs
 _SAMPLED = 3_000_000_000
-_LEAST_SAMPLED, _MOST_SAMPLED = 500, 8_000
+_MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
 _SEED = 20070409  # arbitrary, but fixed
 _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
-_MOST_SEARCHED = _SEARCHED // 256  # for a single box
+_MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PILOT = 32  # tuples from which the time of the search is estimated
 _DIGITS = 3
 _EXACT = 1e-12  # relative error of a float
@@ -208,7 +208,7 @@ def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.N
 
     Also return which of them are smallest boxes.
     """
-    near, found, _ = scans.boxes(ones, _MOST_SEARCHED, tick)
+    near, found, _ = scans.boxes(ones, _MAX_SEARCHED, tick)
     searched: npt.NDArray[np.bool_] = found >= 0
     return np.where(searched, found, near), searched
 
@@ -218,7 +218,7 @@ def _mean_steps(scans: Scans) -> float:
     if scans.m <= _PILOT:
         return 0.0
     pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
-    return float(scans.boxes(pilot, _MOST_SEARCHED, lambda share: None)[2].mean())
+    return float(scans.boxes(pilot, _MAX_SEARCHED, lambda share: None)[2].mean())
 
 
 def _terms_text(searched: npt.NDArray[np.bool_], other: str) -> str:
@@ -242,8 +242,8 @@ def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
 
 def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
     """Return n times the lower confidence limit of the mean term of rows drawn at random."""
-    time_for = min(_MOST_SAMPLED, _SAMPLED // scans.work_of_one)
-    terms, how = sampled_terms(scans, max(_LEAST_SAMPLED, time_for), tick)
+    time_for = min(_MAX_SAMPLED, _SAMPLED // scans.work_of_one)
+    terms, how = sampled_terms(scans, max(_MIN_SAMPLED, time_for), tick)
     n = int(scans.size.sum())
     limit = lower_limit(np.maximum(0.0, terms - slack) / scans.fixed.unit, 1 - CONFIDENCE)
     return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {100 * CONFIDENCE:.0f} % confidence"
@@ -255,12 +255,12 @@ def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[n
     Fewer are drawn where there is no time to search boxes for all, as long as they suffice.
     """
     time_for = int(_SEARCHED / max(1.0, _mean_steps(scans)))
-    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _LEAST_SAMPLED else n_rows)
+    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _MIN_SAMPLED else n_rows)
     is_drawn = np.zeros(scans.m, dtype=bool)
     is_drawn[tuples] = True
     ones = scans.order[is_drawn[scans.order]]
     terms, searched = np.zeros(scans.m), np.zeros(len(ones), dtype=bool)
-    if time_for >= _LEAST_SAMPLED:
+    if time_for >= _MIN_SAMPLED:
         terms[ones], searched = _boxes(scans, ones, tick)
     else:
         terms[ones] = scans.nearest(ones, tick)

@@ -19,9 +19,9 @@ Share = Callable[[float], None]  # called with the share of the work that is don
 
 # Combinations of values that are looked up together: their distances should fit into a fast cache, and be
 # few compared with the tuples that look them up.
-_MOST_COMBINED, _SHARE_COMBINED = 8192, 16
-_MOST_PAIRS = 1 << 22  # combinations of two groups that are counted to find out how many occur
-_MOST_CANDIDATES = 1 << 16  # for the smallest box of one tuple
+_MAX_COMBINED, _SHARE_COMBINED = 8192, 16
+_MAX_PAIRS = 1 << 22  # combinations of two groups that are counted to find out how many occur
+_MAX_CANDIDATES = 1 << 16  # for the smallest box of one tuple
 _LOOKED_UP = 40_000_000  # in one call of a kernel: a few hundredths of a second
 
 
@@ -118,7 +118,7 @@ class Scans:
         trees = self.fixed.trees
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
-        return scan, empty_search(most, min(self.m, _MOST_CANDIDATES))
+        return scan, empty_search(most, min(self.m, _MAX_CANDIDATES))
 
 
 def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> None:
@@ -158,14 +158,14 @@ def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongAr
 
     Returns the columns of each group, and the number of each tuple's combination.
     """
-    most = min(most, _MOST_COMBINED)
+    most = min(most, _MAX_COMBINED)
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     groups: list[tuple[list[int], LongArray]] = []
     for col in sorted(range(len(columns)), key=lambda col: sizes[col]):
         small = groups if sizes[col] <= most else []  # a column may have too many values on its own
         for at, (members, codes) in enumerate(small):
             n_pairs = (int(codes.max()) + 1) * sizes[col]
-            if n_pairs > _MOST_PAIRS:
+            if n_pairs > _MAX_PAIRS:
                 continue
             joined = _numbered(codes * sizes[col] + columns[col], n_pairs)
             if joined.max() < most:

@@ -21,7 +21,7 @@ from shoal.table.columns import Encoded
 
 NO_ATTACK_FOUND, REFUSED = "no attack found", "refused"
 FEW = 10  # smaller counts of rows are not shown
-_MOST_VIEWS = 62  # one bit each in an integer
+_MAX_VIEWS = 62  # one bit each in an integer
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,18 +195,18 @@ def check(
     PromiseError
         When a row of ours is not inside its own box.
     """
-    if not 0 < len(views) <= _MOST_VIEWS:
-        message = f"{len(views)} tables cannot be checked together: the limits are 1 and {_MOST_VIEWS}."
+    if not 0 < len(views) <= _MAX_VIEWS:
+        message = f"{len(views)} tables cannot be checked together: the limits are 1 and {_MAX_VIEWS}."
         raise RecipeError("recipe.not_available", message, "publish fewer views")
     boxes = [box_pieces(encoded, view) for view in views]
-    goals = [_asked_once(goal) for goal in goals]
+    goals = [_cached(goal) for goal in goals]
     found: Rows | None = None
     overlap = [0] * len(views)
     links = list(_links(views, table))
     for link, chosen in links:
         group = Group.of(encoded, table, [views[at] for at in chosen], [boxes[at] for at in chosen], link)
         of_group = group.check(k, goals)
-        found = of_group if found is None else _both(found, of_group)
+        found = of_group if found is None else _worse(found, of_group)
         for at, count in zip(chosen, group.is_in.sum(axis=1).tolist(), strict=True):
             overlap[at] = max(overlap[at], count)
     assert found is not None  # the first link is that of all views
@@ -215,7 +215,7 @@ def check(
     return Composition(k, len(views), found, tuple(overlap), ignored, tuple(link for link, _ in links))
 
 
-def _asked_once(goal: JointGoal) -> JointGoal:
+def _cached(goal: JointGoal) -> JointGoal:
     """Cache the result of a goal for each multiset."""
     known: dict[frozenset[tuple[Value, int]], bool] = {}
 
@@ -240,7 +240,7 @@ def _links(views: Sequence[View], table: pl.DataFrame) -> Iterator[tuple[tuple[s
             yield link, [at for at, columns in enumerate(shown) if columns >= set(link)]
 
 
-def _both(one: Rows, other: Rows) -> Rows:
+def _worse(one: Rows, other: Rows) -> Rows:
     """Return the worse of two results, row by row."""
     checked = one.checked | other.checked
 

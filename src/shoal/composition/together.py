@@ -200,7 +200,7 @@ class Group:
         )
         at = rows[first]
         cases = self._cases(at, person, self.labels[:, at], k)
-        size, meets = self._left_over(cases, people, asked)
+        size, meets = self._remaining(cases, people, asked)
         m[rows] = size[case]
         for name, of_case in meets.items():
             goal_holds[name][rows] = of_case[case]
@@ -209,7 +209,7 @@ class Group:
             at = rows[first]
             by_boxes = np.where(self.is_in[:, at], np.int32(-1), np.int32(NOT_IN))
             boxed = self._cases(at, person, by_boxes, k)
-            for name, of_case in self._left_over(boxed, people, asked)[1].items():
+            for name, of_case in self._remaining(boxed, people, asked)[1].items():
                 goal_holds[name][rows] &= of_case[number]
         joint, joint_rare = self._joint(cases, people, k)
         j[rows], exempt[rows], j_holds[rows] = (
@@ -219,7 +219,7 @@ class Group:
         )
         return Rows(checked, m, j, exempt, j_holds, goal_holds)
 
-    def _left_over(
+    def _remaining(
         self, cases: Cases, people: People, goals: Sequence[JointGoal]
     ) -> tuple[LongArray, dict[str, Bools]]:
         """Return |M| of each case and whether M meets each goal, one block at a time."""

@@ -24,7 +24,7 @@ from shoal.errors import (
 from shoal.recipe import Recipe
 
 SMALLEST = 10
-FEWEST_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
+MIN_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
 NOTABLE = 0.1  # share of the rows above which a danger is reported
 
 # Every danger and its meaning. The reference documentation and the tests walk this table. The part after

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Bools, Codes, Scene
 from shoal.table.columns import QuasiColumn
 from shoal.table.frames import series
 from shoal.table.sensitive import comparable
 
-_FEWEST = 2
+_MIN_SUPPORT = 2
 _SAME = 0.9  # share of the rows with repeated values in which each column determines the other
 
 
 def duplicate(scene: Scene) -> list[Danger]:
     """Find them among the raw columns: equal, or with values that correspond one to one."""
-    if scene.released < FEWEST_ROWS:
+    if scene.released < MIN_ROWS:
         return []
     return [
         _danger(scene, name, column.name, number)
@@ -33,7 +33,7 @@ def _same_rows(scene: Scene, name: str, column: QuasiColumn) -> int:
     values, others = _different(codes), _different(quasi)
     if min(values, others) < 2 or max(values, others) > 2 * min(values, others):
         return 0  # a single value reveals nothing, and many cannot correspond to few one to one
-    both = _go_together(codes, quasi)
+    both = _correspond(codes, quasi)
     if both is not None:
         return int(both[scene.inside].sum())
     has_few_repeats = values == others and 2 * values > len(codes)
@@ -44,15 +44,15 @@ def _different(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes[codes >= 0])))
 
 
-def _go_together(codes: Codes, quasi: Codes) -> Bools | None:
+def _correspond(codes: Codes, quasi: Codes) -> Bools | None:
     """Mark the rows whose two values correspond one to one; None unless nearly all repeated ones do."""
-    there, back = rules(codes, quasi, _FEWEST), rules(quasi, codes, _FEWEST)
+    there, back = rules(codes, quasi, _MIN_SUPPORT), rules(quasi, codes, _MIN_SUPPORT)
     both = follows(there, codes, quasi) & follows(back, quasi, codes)
-    repeated = (np.append(there.times, 0)[codes] >= _FEWEST) | (back.times[quasi] >= _FEWEST)
+    repeated = (np.append(there.times, 0)[codes] >= _MIN_SUPPORT) | (back.times[quasi] >= _MIN_SUPPORT)
     number, of = int(both.sum()), int(repeated.sum())
     if number < max(SMALLEST, _SAME * of, NOTABLE * len(codes)):
         return None
-    surplus = number - by_chance(there, codes, quasi, _FEWEST)
+    surplus = number - by_chance(there, codes, quasi, _MIN_SUPPORT)
     return both if surplus > NOTABLE * len(codes) else None
 
 

@@ -11,7 +11,7 @@ from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.table.columns import IntArray
 
-_FEWEST = 2  # rows that a rule is learned from
+_MIN_SUPPORT = 2  # rows that a rule is learned from
 
 
 class _Crowds(NamedTuple):
@@ -87,9 +87,9 @@ def _are_namesakes(scene: Scene, name: str) -> bool:
 
 def _follows(codes: Codes, quasi: IntArray) -> bool:
     """Return whether most rows with a repeated value have the quasi value that goes with it."""
-    found = rules(codes, quasi, _FEWEST)
-    repeated = int(found.times[found.times >= _FEWEST].sum())
-    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _FEWEST)
+    found = rules(codes, quasi, _MIN_SUPPORT)
+    repeated = int(found.times[found.times >= _MIN_SUPPORT].sum())
+    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _MIN_SUPPORT)
     return bool(2 * surplus > repeated)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Bools, Codes, Scene
 from shoal.recode.publish import Published
@@ -17,7 +17,10 @@ from shoal.table.columns import QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import value_text
 from shoal.table.frames import series
 
-_FEWEST, _FEWEST_OF_PAIRS = 2, 5  # rows that a rule is learned from; pairs agree by chance more often
+_MIN_SUPPORT, _MIN_SUPPORT_OF_PAIRS = (
+    2,
+    5,
+)  # rows that a rule is learned from; pairs agree by chance more often
 _PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are tried
 
 
@@ -41,7 +44,7 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
 
     `duplicates` are pairs of a sensitive and a quasi column that have already been reported.
     """
-    if scene.published is None or scene.released < FEWEST_ROWS:
+    if scene.published is None or scene.released < MIN_ROWS:
         return []
     generalized = [_generalized(scene, scene.published, column) for column in scene.encoded.columns]
     found: dict[tuple[str, str], None] = dict.fromkeys(duplicates)
@@ -60,7 +63,7 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
 
 def _sources(scene: Scene) -> Iterator[_Source]:
     """Yield the columns first, then pairs of them, where that does not take long."""
-    singles = [_Source((name,), scene.codes(name), _FEWEST) for name in scene.shown]
+    singles = [_Source((name,), scene.codes(name), _MIN_SUPPORT) for name in scene.shown]
     yield from singles
     pairs = list(combinations(singles, 2))
     if scene.encoded.n_rows * len(pairs) * len(scene.encoded.columns) > _PAIR_WORK:
@@ -70,7 +73,7 @@ def _sources(scene: Scene) -> Iterator[_Source]:
         joint = np.where((one.codes < 0) | (other.codes < 0), -1, one.codes * width + other.codes)
         values, codes = np.unique(joint, return_inverse=True)
         below = int(values[0] == -1)  # where one of the two is missing, both are
-        yield _Source((*one.names, *other.names), codes.astype(np.int64) - below, _FEWEST_OF_PAIRS)
+        yield _Source((*one.names, *other.names), codes.astype(np.int64) - below, _MIN_SUPPORT_OF_PAIRS)
 
 
 def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Cells:

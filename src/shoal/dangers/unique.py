@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, is_accepted, part, shown
 from shoal.dangers.scene import Codes, Scene, Values
 from shoal.errors import Fault, RecipeError
 from shoal.recipe import Recipe
@@ -24,7 +24,7 @@ def _refuse(own: dict[str, int], rows: int, recipe: Recipe) -> None:
     faults = [
         _fault(name, number, rows, recipe)
         for name, number in own.items()
-        if rows >= FEWEST_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
+        if rows >= MIN_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
     ]
     if faults:
         raise RecipeError.from_faults(faults)
@@ -48,7 +48,7 @@ def unique(scene: Scene) -> list[Danger]:
     return [
         _danger(name, number, rows, recipe)
         for name, number in own.items()
-        if rows >= FEWEST_ROWS and number > NOTABLE * rows
+        if rows >= MIN_ROWS and number > NOTABLE * rows
     ]
 
 

@@ -49,7 +49,7 @@ def _labelled(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Ti
     found = (
         make(may_suppress).fit(part, progress)
         if goals is None
-        else _meeting(goals, part, make, may_suppress, method.clusterer.keeps_goals, progress)
+        else _cluster_with_goals(goals, part, make, may_suppress, method.clusterer.keeps_goals, progress)
     )
     if inside.all():
         return found
@@ -58,7 +58,7 @@ def _labelled(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Ti
     return replace(found, labels=labels)
 
 
-def _meeting(
+def _cluster_with_goals(
     goals: GoalSet,
     part: Encoded,
     make: Callable[..., Clusterer[Any]],
@@ -76,7 +76,7 @@ def _meeting(
     refused: InfeasibleError | None = None
     for at, (name, asked) in enumerate((("building", goals.kernel), ("repairing", None))):
         tick = None if progress is None else _half(progress, at)
-        found = _released_enough(goals, part, partial(make, goals=asked), may_suppress, tick)
+        found = _fit(goals, part, partial(make, goals=asked), may_suppress, tick)
         if found.levels is not None:
             return found  # whole columns are published at one level, which a repair must not change
         if keeps_goals and may_suppress == 0 and goals.judge(found.labels).good.all():
@@ -97,7 +97,7 @@ def _meeting(
     return replace(found, labels=repaired.labels, remarks=(*found.remarks, remark, *repaired.remarks))
 
 
-def _released_enough(
+def _fit(
     goals: GoalSet,
     part: Encoded,
     make: Callable[..., Clusterer[Any]],

@@ -64,10 +64,10 @@ def _failing(goals: GoalSet, tally: Any) -> list[int]:
     from shoal.kernels import goals as kernel
 
     met = kernel.goals_met(goals.kernel, tally)
-    return [g for g, goal in enumerate(goals.asked) if _speaks_for_all(goals, goal) and not met[g]]
+    return [g for g, goal in enumerate(goals.asked) if _is_decisive(goals, goal) and not met[g]]
 
 
-def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
+def _is_decisive(goals: GoalSet, goal: Goal) -> bool:
     """Return whether a goal that the whole table fails is infeasible for every partition."""
     if goals.counts_people:
         return isinstance(goal, LDiversity) and goal.variant == "distinct"

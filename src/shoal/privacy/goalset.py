@@ -118,11 +118,11 @@ def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
     from shoal.kernels import goals as kernel
 
     asked, found = measure_of(goal), np.array(counts, np.int64)
-    total, nothing, nobody = np.array([sum(counts)]), np.zeros(0, np.int64), np.zeros((1, 0), np.int32)
+    total, nothing, empty = np.array([sum(counts)]), np.zeros(0, np.int64), np.zeros((1, 0), np.int32)
     goals = kernel.Goals(
         k=0, kind=np.array([asked.kind]), bound=np.array([asked.bound]), second=np.array([asked.second]),
-        begin=np.array([0, len(found)]), code=nobody, person=nobody[0], pair=nobody, whole=found,
-        parent=nobody[0], height=nothing, node_at=np.zeros(2, np.int64),
+        begin=np.array([0, len(found)]), code=empty, person=empty[0], pair=empty, whole=found,
+        parent=empty[0], height=nothing, node_at=np.zeros(2, np.int64),
         leaf_node=np.zeros(len(found), np.int32),
     )  # fmt: skip
     tally = kernel.empty_tally(goals)._replace(counts=found, pairs=total, holders=total)

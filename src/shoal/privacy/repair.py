@@ -29,7 +29,7 @@ from shoal.privacy.goalset import GoalSet, by_class
 from shoal.table.columns import Encoded, IntArray, numbered
 from shoal.table.fixed import fixed_columns
 
-_MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
+_MAX_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
 _REPAIRED_PER_CALL = 64  # classes; interrupts are handled between calls
 _REACH = 2000  # classes on either side that are searched for partners
 
@@ -157,7 +157,7 @@ def _empty_counts(n_classes: int, tally: Any) -> Any:
     from shoal.kernels import repair as kernel
 
     n_values, n_goals = len(tally.counts), len(tally.pairs)
-    n_values = n_values if n_classes * n_values <= _MOST_COUNTS else 0
+    n_values = n_values if n_classes * n_values <= _MAX_COUNTS else 0
     return kernel.Counts(
         np.zeros((n_classes, n_values), np.int64), np.zeros((n_classes, n_goals), np.int64),
         np.zeros((n_classes, n_goals), np.int64), np.zeros(n_classes, np.int64),

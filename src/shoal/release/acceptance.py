@@ -34,10 +34,10 @@ def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
         broken.append(f"k is {verdict.k}, not {claimed.k} as claimed.")
     if verdict.classes != claimed.classes:
         broken.append(f"{shape.groups} is {verdict.classes}, not {claimed.classes} as claimed.")
-    return broken + ([] if is_least else _unlike(verdict.goals, claimed.goals))
+    return broken + ([] if is_least else _differing_goals(verdict.goals, claimed.goals))
 
 
-def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
+def _differing_goals(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
     """List the goals that differ from the claims."""
     if len(counted) != len(claimed):
         return [f"{len(counted)} goals were measured, not {len(claimed)} as claimed."]

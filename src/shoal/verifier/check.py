@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
-from shoal.verifier.cells.published import look_at_cells
+from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
 from shoal.verifier.goals.registry import measure, unmeasured
@@ -192,10 +192,10 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
         source, found = _with_people(source, subjects)
         problems += found
     classes, k = build_classes(source, quasi)
-    looked = look_at_cells(open_session, loaded, recipe)
+    cells = check_cells(open_session, loaded, recipe)
     dangers, noted = danger_findings(source, quasi)
-    problems += [*looked.problems, *dangers]
-    remarks += [*looked.remarks, *noted]
+    problems += [*cells.problems, *dangers]
+    remarks += [*cells.remarks, *noted]
     has_classes = recipe.shape.has_classes
     if has_classes:
         findings = measure(source, quasi)

@@ -1,7 +1,7 @@
 """What a file reveals although its promises hold, as far as the file alone shows it.
 
 Only a kept column that is unique on most rows is a problem, unless the recipe accepts it explicitly.
-Everything else is a remark. In files of fewer than `FEWEST_ROWS` rows nearly every value is rare and nearly
+Everything else is a remark. In files of fewer than `MIN_ROWS` rows nearly every value is rare and nearly
 every rule holds by chance, so they are not checked.
 """
 
@@ -17,11 +17,11 @@ from shoal.verifier.reading.session import Session
 from shoal.verifier.reading.value import comparable
 from shoal.verifier.verdict import Problem, count
 
-FEWEST_ROWS = 20
+MIN_ROWS = 20
 NOTABLE = 0.1  # share of the rows above which there is a remark
 REFUSED = 0.5  # share of unique rows above which a kept column is a problem
-_FEWEST_EXACT = 5  # rows with an exact quasi value that a rule is learned from
-_FEWEST_RECOVERED = 10
+_MIN_EXACT = 5  # rows with an exact quasi value that a rule is learned from
+_MIN_RECOVERED = 10
 _FLOATS = ("FLOAT", "DOUBLE")  # types that have NaN
 
 
@@ -38,7 +38,7 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
     """Find all dangers; `quasi` are the columns of the file that quasi columns are published as."""
     loaded, recipe = source.loaded, source.recipe
     problems = unique_problems(source.session, loaded, recipe)
-    if loaded.rows < FEWEST_ROWS:
+    if loaded.rows < MIN_ROWS:
         return problems, []
     exact = _exact_columns(source)
     remarks = _unique_remarks(source)
@@ -53,7 +53,7 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
 
 def unique_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Problem]:
     """Find kept columns that are unique on more than half of the rows and not accepted."""
-    if loaded.rows < FEWEST_ROWS:
+    if loaded.rows < MIN_ROWS:
         return []
     problems = []
     for name in _present(loaded, recipe, "keep"):
@@ -150,7 +150,7 @@ def _is_one_to_one(session: Session) -> bool:
     pairs, values, others, rows = session.row(
         "SELECT count(*), count(DISTINCT a), count(DISTINCT q), coalesce(sum(n), 0) FROM seen"
     )
-    return bool(pairs == values == others and pairs > 1 and rows >= max(FEWEST_ROWS, 2 * pairs))
+    return bool(pairs == values == others and pairs > 1 and rows >= max(MIN_ROWS, 2 * pairs))
 
 
 def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
@@ -168,9 +168,9 @@ def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
         "SELECT (SELECT coalesce(sum(n), 0) FROM hidden), coalesce(sum(hidden.n), 0), "
         "coalesce(sum(hidden.n * pow(part, rule.n - 1)), 0) "
         "FROM hidden JOIN rule USING (a) JOIN share USING (q)",
-        [_FEWEST_EXACT],
+        [_MIN_EXACT],
     )
-    notable = number >= _FEWEST_RECOVERED and number - chance > NOTABLE * hidden
+    notable = number >= _MIN_RECOVERED and number - chance > NOTABLE * hidden
     return int(number) if notable else 0, int(hidden)
 
 

@@ -177,8 +177,8 @@ def extend(
         asked, recipe = recipe, with_orders(recipe, table)
         earlier, digest = _read_earlier(release, recipe)
     with stage(timings, "encode", progress):
-        everybody = encode(table, recipe)
-        encoded = everybody.take(~_left_out(everybody, recipe))
+        all_rows = encode(table, recipe)
+        encoded = all_rows.take(~_left_out(all_rows, recipe))
     with stage(timings, "cluster", progress) as tick:
         frozen = _classes(earlier, recipe)
         box = _joined_box(encoded, frozen, recipe.privacy.k)
@@ -190,7 +190,7 @@ def extend(
         sizes = _sizes(earlier, added, recipe)
         frame = _together(earlier, added, recipe)
     held = np.sort(rest.order) if labels is None else np.zeros(0, np.int64)
-    numbers = _numbers(sizes, everybody.n_rows - encoded.n_rows, recipe.privacy.k)
+    numbers = _numbers(sizes, all_rows.n_rows - encoded.n_rows, recipe.privacy.k)
     extension = Extension(
         parts=(Part("", frame, recipe, numbers),),
         numbers=numbers,
@@ -205,7 +205,7 @@ def extend(
         held_back=_rows_of(given, held),
         extends=digest,
         reads=recipe.files | _earlier_reads(release),
-        kinds=kinds_of(everybody, asked),
+        kinds=kinds_of(all_rows, asked),
     )
     refuse_unique(Values(frame), recipe)
     with stage(timings, "verify", progress):
@@ -243,11 +243,11 @@ def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.Dat
         frame = read_release(Path(release), spreadsheet_safe=recipe.output.spreadsheet_safe)
         digest = sha256(Path(release))
     if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
-        raise _read_in_two_ways()
+        raise _ambiguous()
     columns = {name: frames.series(frame, name) for name in frame.columns}
     frame = pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
     if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
-        raise _read_in_two_ways()
+        raise _ambiguous()
     return frame, digest
 
 
@@ -266,7 +266,7 @@ def _check_holds(verdict: Verdict) -> None:
         raise PromiseError("promise.broken", message, "extend it with the recipe that it was made with")
 
 
-def _read_in_two_ways() -> DataError:
+def _ambiguous() -> DataError:
     message = "The earlier release is ambiguous: two engines read different rows."
     return DataError("data.unreadable", message, "give the file as shoal wrote it")
 

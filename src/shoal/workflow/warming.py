@@ -209,16 +209,16 @@ def _bound() -> None:
 
     recipe = _recipe("mondrian")
     scans = Scans(encode(_table(), recipe), 2)
-    near = scans.nearest(scans.order, _say_nothing).astype(np.int32)
-    scans.boxes(scans.order, 1 << 40, _say_nothing)
-    scans.dragged(scans.order, near, _say_nothing)
+    near = scans.nearest(scans.order, _ignore_progress).astype(np.int32)
+    scans.boxes(scans.order, 1 << 40, _ignore_progress)
+    scans.dragged(scans.order, near, _ignore_progress)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_text("age\n1\n", encoding="utf-8")
         read(path, Recipe.from_roles(quasi=["age"], k=2).input)
 
 
-def _say_nothing(share: float) -> None:
+def _ignore_progress(share: float) -> None:
     """Ignore progress."""
 
 

@@ -29,7 +29,7 @@ Cells = Sequence[tuple[tuple[str | None, ...], int]]  # distinct cells, and how 
 
 
 @dataclass
-class Looked:
+class CellFindings:
     """What was found in the cells of all quasi columns."""
 
     problems: list[Problem] = field(default_factory=list)
@@ -43,18 +43,18 @@ class Looked:
             self.problems.append(Problem(code, message))
 
 
-def look_at_cells(session: Session, loaded: Loaded, recipe: Recipe) -> Looked:
+def check_cells(session: Session, loaded: Loaded, recipe: Recipe) -> CellFindings:
     """Check every distinct cell of every quasi column; call `build_classes` first."""
-    looked = Looked(remarks=_not_compared(recipe))
+    findings = CellFindings(remarks=_not_compared(recipe))
     for name in recipe.quasi:
         if recipe.columns[name].lacking:
             continue
         bounds = [f"{name}_low", f"{name}_high"]
         if loaded.has_once(name):
-            _look_at_texts(looked, name, recipe, _cells(session, loaded, [name]))
+            _check_texts(findings, name, recipe, _cells(session, loaded, [name]))
         elif all(map(loaded.has_once, bounds)):
-            _look_at_bounds(looked, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
-    return looked
+            _check_bounds(findings, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
+    return findings
 
 
 def _not_compared(recipe: Recipe) -> list[str]:
@@ -77,26 +77,26 @@ def _cells(session: Session, loaded: Loaded, names: Sequence[str]) -> Cells:
     return [(tuple(t if t is None else bare(t) for t in texts), int(rows)) for *texts, rows in found]
 
 
-def _look_at_texts(looked: Looked, name: str, recipe: Recipe, cells: Cells) -> None:
+def _check_texts(findings: CellFindings, name: str, recipe: Recipe, cells: Cells) -> None:
     """Check a column whose cells are texts of any form."""
     column = recipe.columns[name]
     texts = [(text, rows) for (text,), rows in cells if text is not None]
     if column.hierarchy is not None and recipe.output.values == "generalize":
-        _look_at_nodes(looked, name, recipe, texts)
+        _check_nodes(findings, name, recipe, texts)
         return
     kind = column.kind or _likely_kind([text for text, _ in texts])
     fits = form_of(kind, column.order or ())
     if recipe.output.values == "microaggregate":
         single = _single(fits)
         wrong = [rows for text, rows in texts if not single(text)]
-        looked.refuse(name, "verify.form", wrong, "that are not single values of its kind")
+        findings.refuse(name, "verify.form", wrong, "that are not single values of its kind")
         return
     styles, wrong = _read(texts, fits, kind)
-    looked.refuse(name, "verify.form", wrong, "in no published form")
-    looked.remarks += _style_remarks(name, styles)
+    findings.refuse(name, "verify.form", wrong, "in no published form")
+    findings.remarks += _style_remarks(name, styles)
     if recipe.output.bounds == "snapped" and column.grid is not None:
         off = [rows for text, rows in texts if fits(text) and not _is_snapped(text, kind, column)]
-        looked.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
+        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
 
 
 def _read(texts: Sequence[tuple[str, int]], fits: Check, kind: str) -> tuple[Counter[str], list[int]]:
@@ -176,7 +176,7 @@ def _are_points(found: tuple[Decimal | int, Decimal | int], kind: str, grid: flo
     return all(end in edges or (int(end) - _EPOCH) % ceil(grid) == 0 for end in found)
 
 
-def _look_at_bounds(looked: Looked, name: str, column: Column, recipe: Recipe, cells: Cells) -> None:
+def _check_bounds(findings: CellFindings, name: str, column: Column, recipe: Recipe, cells: Cells) -> None:
     """Check a range in two columns: both ends or none, in order, of the column's kind, on its grid."""
     present = [(low, high, rows) for (low, high), rows in cells if not low is high is None]
     joined = [
@@ -188,10 +188,10 @@ def _look_at_bounds(looked: Looked, name: str, column: Column, recipe: Recipe, c
         fits = _ordinal_bounds(present, column)
     wrong = [rows for low, high, rows in present if low is None or high is None]
     wrong += [rows for text, rows in joined if not fits(text)]
-    looked.refuse(name, "verify.form", wrong, "in no published form")
+    findings.refuse(name, "verify.form", wrong, "in no published form")
     if recipe.output.bounds == "snapped" and column.grid is not None:
         off = [rows for text, rows in joined if fits(text) and not _is_snapped(text, kind, column)]
-        looked.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
+        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
 
 
 def _ordinal_bounds(present: Sequence[tuple[str | None, str | None, int]], column: Column) -> Check:
@@ -205,15 +205,17 @@ def _ordinal_bounds(present: Sequence[tuple[str | None, str | None, int]], colum
     return good.__contains__
 
 
-def _look_at_nodes(looked: Looked, name: str, recipe: Recipe, texts: Sequence[tuple[str, int]]) -> None:
+def _check_nodes(findings: CellFindings, name: str, recipe: Recipe, texts: Sequence[tuple[str, int]]) -> None:
     """Check a column with a hierarchy."""
     check = _node_check(recipe, name)
     if check is None:
-        looked.remarks.append(f"The hierarchy of column `{name}` was not found: its nodes were not checked.")
+        findings.remarks.append(
+            f"The hierarchy of column `{name}` was not found: its nodes were not checked."
+        )
         return
     styles, wrong = _read(texts, lambda text: text == "*" or check(text), "node")
-    looked.refuse(name, "verify.node", wrong, "that are not nodes of its hierarchy")
-    looked.remarks += _style_remarks(name, styles)
+    findings.refuse(name, "verify.node", wrong, "that are not nodes of its hierarchy")
+    findings.remarks += _style_remarks(name, styles)
 
 
 def _node_check(recipe: Recipe, name: str) -> Check | None:

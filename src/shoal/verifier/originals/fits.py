@@ -131,7 +131,7 @@ def column_bits(covers: Sequence[Cover], keys: Sequence[Key]) -> list[int]:
     with_key: dict[Any, int] = {}
     for place, key in enumerate(keys):
         with_key[key] = with_key.get(key, 0) | 1 << place
-    everybody = (1 << len(keys)) - 1
+    all_originals = (1 << len(keys)) - 1
     line = (
         sorted(key for key in with_key if key is not None and key is not OTHER) if _has_span(covers) else []
     )
@@ -139,7 +139,7 @@ def column_bits(covers: Sequence[Cover], keys: Sequence[Key]) -> list[int]:
 
     def bits(cover: Cover) -> int:
         if cover is None:
-            return everybody
+            return all_originals
         if isinstance(cover, Span):
             begin = bisect_right(line, cover.low) if cover.without_low else bisect_left(line, cover.low)
             end = bisect_left(line, cover.high) if cover.without_high else bisect_right(line, cover.high)

@@ -65,8 +65,8 @@ def _without_value(people: Counts, values: Counts, raw: Counts) -> int:
         of_group.setdefault(group, set()).add(value)
     known = _Numbers()
     same = equal_axis(known.of(q for q, _ in raw), known.of(q for q, _ in people), len(known.seen))
-    beside = _in_group(of_group, [group for _, group in people], [value for _, value in raw])
-    return unmatched([same, beside], _amounts(people), _amounts(raw))
+    in_group = _in_group(of_group, [group for _, group in people], [value for _, value in raw])
+    return unmatched([same, in_group], _amounts(people), _amounts(raw))
 
 
 def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, int]:
@@ -90,8 +90,8 @@ def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, i
     several = {at: number for at, number in raw.items() if only[at[0]] is _SEVERAL}
     numbers = _Numbers()
     same = equal_axis(numbers.of(v for _, v in several), numbers.of(v for v, _ in wanted), len(numbers.seen))
-    beside = _in_group(members, [group for _, group in wanted], [known for known, _ in several])
-    return too_many, unmatched([same, beside], _amounts(wanted), _amounts(several))
+    in_group = _in_group(members, [group for _, group in wanted], [known for known, _ in several])
+    return too_many, unmatched([same, in_group], _amounts(wanted), _amounts(several))
 
 
 def _in_group(

@@ -116,10 +116,10 @@ def consistent(fits: Sequence[int], original_of: Sequence[int], originals: int) 
     >>> sorted(consistent([0b011, 0b011, 0b111], [0, 1, 2], 3))
     [(0, 3), (1, 3), (2, 4)]
     """
-    everybody = (1 << originals) - 1
+    all_originals = (1 << originals) - 1
     left_out = len(fits)
     row_of = [left_out] * originals
-    unused = everybody
+    unused = all_originals
     for row, original in enumerate(original_of):
         row_of[original] = row
         unused ^= 1 << original
@@ -127,7 +127,7 @@ def consistent(fits: Sequence[int], original_of: Sequence[int], originals: int) 
     def own(row: int) -> int:
         return unused if row == left_out else 1 << original_of[row]
 
-    every = [*fits, everybody] if unused else fits
+    every = [*fits, all_originals] if unused else fits
     for rows, behind in _components(every, own, row_of):
         for row in rows:
             if row != left_out:

@@ -50,7 +50,7 @@ def existing(path: str | Path, *, any_ending: bool = False) -> Path:
     if file.is_dir():
         reason = "it is a directory"
     elif file.is_file():
-        reason = _why_closed(file)
+        reason = _why_unreadable(file)
     if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
         reason = "its ending is not one that shoal reads"
     if reason:
@@ -59,7 +59,7 @@ def existing(path: str | Path, *, any_ending: bool = False) -> Path:
     return file
 
 
-def _why_closed(file: Path) -> str:
+def _why_unreadable(file: Path) -> str:
     try:
         file.open("rb").close()
     except OSError as error:
