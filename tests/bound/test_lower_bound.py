@@ -174,7 +174,7 @@ def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
 def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     forms = Forms(case)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "_MOST_SEARCHED", -1)
+        patch.setattr(bounds, "_MAX_SEARCHED", -1)
         found = lower_bound(forms.encoded, forms.k)
     near = reference.nearest_row(*forms.args)
     box = reference.smallest_box(*forms.args)
@@ -189,7 +189,7 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
 
 
 def test_mutual_reachability_takes_three_passes(monkeypatch):
-    monkeypatch.setattr(bounds, "_MOST_SEARCHED", -1)
+    monkeypatch.setattr(bounds, "_MAX_SEARCHED", -1)
     encoded = shoal.encode(pl.DataFrame({"age": [0, 2, 4, 6, 8, 11, 12]}), quasi=["age"])
     # With drag the passes give 53/24, 9/4 and 7/3.
     assert lower_bound(encoded, 3) == Bound(
@@ -334,7 +334,7 @@ def test_threads_and_parts_change_nothing(medium, k, monkeypatch):
 def test_wide_columns_are_looked_up_too(monkeypatch):
     encoded = shoal.encode(people(300), quasi=["age", "zip", "level", "sex"])
     found = lower_bound(encoded, 3)
-    for name, value in {"_MOST_COMBINED": 1, "_MOST_PAIRS": 1, "_LOOKED_UP": 1}.items():
+    for name, value in {"_MAX_COMBINED": 1, "_MAX_PAIRS": 1, "_LOOKED_UP": 1}.items():
         monkeypatch.setattr(f"shoal.bound.scans.{name}", value)
     assert len(Scans(encoded, 3).tuples.code) == 4  # each column alone
     assert lower_bound(encoded, 3) == found

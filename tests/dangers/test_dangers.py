@@ -233,20 +233,20 @@ def test_two_kept_columns_that_give_one_away_together_are_warned_of():
 def test_a_sensitive_column_that_says_the_same_as_a_quasi_column_is_warned_of_once():
     table = {"education": DEGREES, "grade": LEVELS}
     release, texts = anonymized(table, quasi=["education"], sensitive=["grade"], k=6)
-    assert "all 60 rows" in only(texts, "`grade` says the same as quasi column `education`")
+    assert "all 60 rows" in only(texts, "`grade` duplicates quasi column `education`")
     assert found(release, "recoverable") == []
 
 
 def test_a_sensitive_copy_without_repeated_values_is_warned_of():
     table = {"pay": [1000 + 7 * i for i in range(40)], "salary": [1000 + 7 * i for i in range(40)]}
     _, texts = anonymized(table, quasi=["pay"], sensitive=["salary"])
-    assert "all 40 rows" in only(texts, "`salary` says the same as quasi column `pay`")
+    assert "all 40 rows" in only(texts, "`salary` duplicates quasi column `pay`")
 
 
 def test_anatomy_warns_of_a_sensitive_copy_too():
     table = {"degree": [f"d{i % 10}" for i in range(60)], "grade": [i % 10 for i in range(60)]}
     _, texts = anonymized(table, quasi=["degree"], sensitive=["grade"], method="anatomy")
-    assert "all 60 rows" in only(texts, "`grade` says the same as quasi column `degree`")
+    assert "all 60 rows" in only(texts, "`grade` duplicates quasi column `degree`")
 
 
 # --- One person in several rows ---

@@ -316,7 +316,7 @@ def test_kaca_comes_back_to_a_trunk_that_lost_what_it_needed():
 
 
 @st.composite
-def to_mend(draw, people=False):
+def to_repair(draw, people=False):
     """A table with goals, labels for it that know nothing of them, and how many rows may be left out."""
     case = draw(kept(people=people, max_rows=30))
     n_rows = case.encoded.n_rows
@@ -337,46 +337,46 @@ def total_il(case, labels):
     return float(lost + int((labels < 0).sum()) * whole)
 
 
-def check_mended(case, labels, mended, may_suppress):
+def check_repaired(case, labels, repaired, may_suppress):
     """Rows are in one class or left out, every class is good among those released, and the loss is true."""
-    released = np.flatnonzero(mended.labels >= 0)
-    assert len(labels) - len(released) == mended.left_out <= may_suppress
+    released = np.flatnonzero(repaired.labels >= 0)
+    assert len(labels) - len(released) == repaired.left_out <= may_suppress
     keeping = case.among(released)
-    assert all(keeping.good(rows) for rows in classes_of(mended.labels[released]))
-    assert mended.loss == pytest.approx(total_il(case, mended.labels), rel=1e-6, abs=1e-6)
+    assert all(keeping.good(rows) for rows in classes_of(repaired.labels[released]))
+    assert repaired.loss == pytest.approx(total_il(case, repaired.labels), rel=1e-6, abs=1e-6)
     if all(case.keeping.good(rows) for rows in classes_of(labels)):
-        assert mended.labels.tolist() == labels.tolist()
+        assert repaired.labels.tolist() == labels.tolist()
 
 
-@given(to_mend())
-def test_what_is_mended_is_good_and_no_worse_than_one_class(given_labels):
+@given(to_repair())
+def test_what_is_repaired_is_good_and_no_worse_than_one_class(given_labels):
     case, labels, may_suppress = given_labels
     assume(case.keeping.good(range(len(labels))))
-    mended = repair(case.encoded, labels.copy(), case.goals, may_suppress)
-    check_mended(case, labels, mended, may_suppress)
-    assert mended.loss <= total_il(case, np.zeros(len(labels), np.int32)) + 1e-6
+    repaired = repair(case.encoded, labels.copy(), case.goals, may_suppress)
+    check_repaired(case, labels, repaired, may_suppress)
+    assert repaired.loss <= total_il(case, np.zeros(len(labels), np.int32)) + 1e-6
 
 
-@given(to_mend(people=True))
+@given(to_repair(people=True))
 def test_with_people_it_is_good_or_one_class_of_all_rows_is_not(given_labels):
     case, labels, may_suppress = given_labels
     try:
-        mended = repair(case.encoded, labels.copy(), case.goals, may_suppress)
+        repaired = repair(case.encoded, labels.copy(), case.goals, may_suppress)
     except InfeasibleError:
         assert not case.keeping.good(range(len(labels)))
     else:
-        check_mended(case, labels, mended, may_suppress)
+        check_repaired(case, labels, repaired, may_suppress)
 
 
-@given(to_mend(), st.integers(0, 99))
+@given(to_repair(), st.integers(0, 99))
 def test_neither_the_order_of_the_input_nor_the_numbers_of_classes_matter(given_labels, seed):
     case, labels, may_suppress = given_labels
     assume(case.keeping.good(range(len(labels))))
     assume(not all(case.keeping.good(rows) for rows in classes_of(labels)))  # else numbers stay as they are
-    mended = repair(case.encoded, labels.copy(), case.goals, may_suppress)
+    repaired = repair(case.encoded, labels.copy(), case.goals, may_suppress)
     random, recipe = np.random.default_rng(seed), case.recipe
     encoded = encode(case.case.table[random.permutation(len(labels))], recipe)
     numbers = random.permutation(labels.max() + 1).astype(np.int32)
     again = repair(encoded, numbers[labels], GoalSet(encoded, recipe.privacy.goal, case.k), may_suppress)
-    assert again.labels.tolist() == mended.labels.tolist()
-    assert again.loss == mended.loss
+    assert again.labels.tolist() == repaired.labels.tolist()
+    assert again.loss == repaired.loss

@@ -59,7 +59,7 @@ def test_a_generalized_column_that_follows_from_a_kept_one_is_a_remark():
     number = [str(i) for i in range(6) for _ in range(5)] + [str(i // 2) for i in range(12)]
     verdict = verdict_on({"degree": degree, "num": number}, quasi=["degree"], keep=["num"])
     (remark,) = verdict.remarks
-    assert "The generalized `degree` of 12 of 12 rows follows from `num`" in remark
+    assert "The generalized `degree` of 12 of 12 rows can be inferred from `num`" in remark
     taken = {"num": ["recoverable"]}
     assert (
         verdict_on({"degree": degree, "num": number}, quasi=["degree"], keep=["num"], accept=taken).remarks
@@ -87,7 +87,7 @@ def test_a_sensitive_column_that_says_the_same_is_a_remark():
     grade = [str(i // 10) for i in range(40)]
     verdict = verdict_on({"degree": degree, "grade": grade}, quasi=["degree"], sensitive=["grade"])
     assert verdict.remarks[0] == (
-        "Sensitive column `grade` says the same as quasi column `degree` wherever that is exact."
+        "Sensitive column `grade` duplicates quasi column `degree` wherever that is exact."
     )
 
 

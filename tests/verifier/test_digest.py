@@ -1,4 +1,4 @@
-"""The manifest beside a release."""
+"""The manifest next to a release."""
 
 from __future__ import annotations
 

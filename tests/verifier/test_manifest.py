@@ -1,4 +1,4 @@
-"""The numbers of a manifest beside those of the file."""
+"""The numbers of a manifest compared with those of the file."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_every_forged_number_is_found(
 
     shown = f"loss {name}" if section == "loss" else name
     found = messages(judged(tmp_path, forge, original=True))
-    assert found == [f"Numbers of the manifest that are not those of the file: `{shown}`."]
+    assert found == [f"Numbers in the manifest that differ from the file: `{shown}`."]
     found = messages(judged(tmp_path, forge, original=False))
     if name == "suppressed":  # the other numbers do not go with it
         assert found == [
-            "Numbers of the manifest that are not those of the file: `loss dm`, `loss c_avg`, `loss cm`."
+            "Numbers in the manifest that differ from the file: `loss dm`, `loss c_avg`, `loss cm`."
         ]
     else:
         assert bool(found) is without_original
@@ -83,7 +83,7 @@ def test_a_forged_k_is_found(tmp_path: Path) -> None:
         manifest["goals"][0]["achieved"] = 3
 
     found = messages(judged(tmp_path, forge, original=False))
-    assert found == ["Numbers of the manifest that are not those of the file: `k-anonymity`."]
+    assert found == ["Numbers in the manifest that differ from the file: `k-anonymity`."]
 
 
 def test_a_release_may_be_verified_for_other_goals_than_it_was_made_for(tmp_path: Path) -> None:

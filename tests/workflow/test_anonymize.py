@@ -123,7 +123,7 @@ def test_missing_values_can_be_suppressed_within_the_limit():
     # The suppressed row costs the sum of the weights.
     assert release.loss.il == pytest.approx(release.loss_tight.il)
     data["privacy"]["max_suppressed"] = 0.1
-    with pytest.raises(InfeasibleError, match="1 of 6 rows miss a quasi value"):
+    with pytest.raises(InfeasibleError, match="1 of 6 rows lack a quasi value"):
         shoal.anonymize(table, Recipe.from_dict(data))
 
 

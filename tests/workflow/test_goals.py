@@ -265,7 +265,7 @@ def test_edges(edge, method):
 # Two classes far apart, each with one value: only a repair or a class of all rows can help.
 @every_method
 @pytest.mark.parametrize("kind", KINDS)
-def test_classes_of_one_value_are_mended(kind, method):
+def test_classes_of_one_value_are_repaired(kind, method):
     bound = {"distinct": 2, "frequency": 2, "entropy": 2, "recursive": 2, "alpha": 0.5}.get(kind, 0.1)
     column = "in_tree" if kind == "hierarchical" else "s"
     quasi = {"age": [1] * 6 + [13] * 6, "land": ["Iran"] * 6 + ["Peru"] * 6}

@@ -1,31 +1,31 @@
-"""A lower bound of Total IL: what no k-anonymous recoding by boxes can go below.
+"""A lower bound of Total IL for every k-anonymous recoding by boxes.
 
-D, the diversity of a set of rows, is what one of them costs when the set is a class. It grows with the set,
-and that alone makes all of this true, for any columns, weights and trees, with further goals, and with any
-method that publishes boxes over at least k rows. n rows, i and j among them; C is a class.
+D, the diversity of a set of rows, is the cost of one of them when the set is a class. D never decreases as
+the set grows. Everything below follows from that alone, for any columns, weights and trees, with further
+goals, and for any method that publishes boxes over at least k rows. i and j are rows, C is a class.
 
-*Nearest row.* A class with i has a row at least as far from i as its (k - 1)-th nearest other one, so D(C) is
-at least their distance.
+*Nearest row.* A class with i has a row at least as far from i as its (k - 1)-th nearest other row, so D(C) is
+at least that distance.
 
-*Smallest box.* D(C) is at least d_i, the least D of any k rows of which i is one. It is found by branch and
+*Smallest box.* D(C) is at least d_i, the least D of any k rows that include i. It is found by branch and
 bound (`kernels.smallest_box`).
 
-*Mutual reachability*, for tuples whose smallest box would take too long. If b is a bound of each row's D(C),
-so is the k-th least max(D(i, j), b_i, b_j) over all rows j, i among them: C has k rows, and D(C) is at least
-each of the three for all of them.
+*Mutual reachability*, for tuples whose smallest box would take too long to find. If b is a lower bound of
+each row's D(C), so is the k-th least max(D(i, j), b_i, b_j) over all rows j, including i: C has k rows, and
+for all of them D(C) is at least each of the three.
 
-*Drag.* A row in a sparse place makes its class wide for others. Let b be any such bound, and w_ij = max(0,
-max(b_i, D(i, j)) - b_j): by so much at least j loses more than b_j when i is in its class. Let s_i be the
-mean of the k - 1 least w_ij over j. In a class C, s_i is at most the mean of w_ij over its other rows. Summed
-over i, and the sums exchanged, the s_i are at most the sum over j of the mean over i of w_ij, which is at
-most that of D(C) - b_j. So the sum of b_i + s_i over C is at most |C| D(C). (Where each row has a box of its
-own over itself and k - 1 others and each row is in the boxes of k - 1 others, as with the method `nh`, the
-same holds with these in place of C.)
+*Drag.* A row in a sparse region widens its class for the others. Let b be any such bound, and w_ij = max(0,
+max(b_i, D(i, j)) - b_j): if i is in j's class, j loses at least w_ij more than b_j. Let s_i be the mean of
+the k - 1 least w_ij over j. In a class C, s_i is at most the mean of w_ij over the other rows. Summing over i
+and exchanging the sums, the s_i add up to at most the sum over j of the mean over i of w_ij, which is at most
+the sum of D(C) - b_j. So the sum of b_i + s_i over C is at most |C| D(C). (Where each row has its own box
+over itself and k - 1 others, and each row is in the boxes of k - 1 others, as with the method `nh`, the same
+holds with these in place of C.)
 
-*Rows left out* cost the sum of all weights W. Without drag no term is above that. With it some may be: of as
-many rows as may be left out, those whose terms are furthest above W, no more than W is counted.
+*Rows left out* cost the sum of all weights, W. Without drag no term exceeds W; with drag some may. For as
+many rows as may be left out, those whose terms exceed W the most, only W is counted.
 
-Costs are rounded to fixed-point integers; what that can make of a sum is taken off it.
+Costs are rounded to fixed-point integers; the largest possible rounding error is subtracted from the sum.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import FixedColumns
 from shoal.table.readings import node_costs
 
-PASSES = 3  # of mutual reachability; more raise it by little
+PASSES = 3  # of mutual reachability; more passes gain little
 CONFIDENCE = 0.99  # of an estimate
 
-# Looking up a tuple's distance in one group of columns takes about a nanosecond.
+# In lookups of a tuple's distance in one group of columns, each about a nanosecond.
 _ALL_ROWS = 2_500_000_000  # for each pass over all pairs
 _SAMPLED = 3_000_000_000
-_LEAST_SAMPLED, _MOST_SAMPLED = 500, 8_000
-_SEED = 20070409  # any one, but always the same
-_SEARCHED = 1_000_000_000  # steps in the search of boxes, of a few nanoseconds
-_MOST_SEARCHED = _SEARCHED // 256  # for one of them
-_PILOT = 32  # tuples that tell beforehand how long it would take
+_MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
+_SEED = 20070409  # arbitrary, but fixed
+_SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
+_MAX_SEARCHED = _SEARCHED // 256  # for a single box
+_PILOT = 32  # tuples from which the time of the search is estimated
 _DIGITS = 3
-_EXACT = 1e-12  # relative: what the last digits of a float can be wrong by
+_EXACT = 1e-12  # relative error of a float
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Bound:
     total : float
         No k-anonymous table of boxes over this one has a lower Total IL.
     is_estimate : bool
-        Found from a sample of the rows: `total` may be too high, with a probability of 1 %.
+        Computed from a sample of the rows: `total` is too high with a probability of at most 1 %.
     how : str
         What was computed, for how many rows.
     """
@@ -88,22 +88,22 @@ class Bound:
         return round(floor(scaled * (1 + _EXACT)) / 10.0**digits, max(0, digits))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON tells of it."""
+        """Return the bound as fields for JSON."""
         return {"bound": self.rounded, "bound_is_estimate": self.is_estimate, "bound_how": self.how}
 
 
 NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None}
 
 
-def told_bound(bound: Bound | None) -> dict[str, Any]:
-    """Return what JSON tells of a bound, or of none."""
+def bound_fields(bound: Bound | None) -> dict[str, Any]:
+    """Return a bound as fields for JSON, all null for None."""
     return dict(NO_BOUND) if bound is None else bound.to_dict()
 
 
 def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
     """Return the bound of several tables together; None unless each has one.
 
-    Where several are estimates, the chance that one is wrong adds up.
+    Where several are estimates, the probabilities that one is wrong add up.
     """
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
@@ -117,8 +117,8 @@ def recipe_bound(
 ) -> Bound | None:
     """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
 
-    None where it allows none, and for Anatomy, which publishes no boxes. Rows that miss a quasi value, where
-    these are left out, cost everything, and nobody is in a class with them.
+    None where it allows no release, and for Anatomy, which publishes no boxes. Where rows that lack a quasi
+    value are left out, they cost the sum of the weights and are in no class.
     """
     if not recipe.shape.is_generalized:
         return None
@@ -138,8 +138,8 @@ def lower_bound(
 ) -> Bound:
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
-    Small tables (about 30,000 different quasi tuples) are looked at in full. Of larger ones a sample of rows
-    is compared with all rows, and the total is a lower confidence limit: an estimate.
+    For small tables (up to about 30,000 distinct quasi tuples) every row is used. For larger ones a sample of
+    rows is compared with all rows, and the total is a lower confidence limit: an estimate.
 
     Parameters
     ----------
@@ -183,14 +183,14 @@ def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> 
     # Python's own integers: the sum may need more than 64 bits.
     total = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
     total -= _above(terms - whole * (k - 1), scans.size, may_suppress)
-    # A term is made of b_i, of max(b_i, D) and of b_j, and each can be wrong by the slack.
+    # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
     return max(
         0.0, (total / (k - 1) - 3 * slack * int(scans.size.sum())) / fixed.unit
     ), f"{how} with drag, all rows"
 
 
 def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:
-    """Bound D of every tuple's class, and say how."""
+    """Bound D of every tuple's class; also return how."""
     order, bound = scans.order, np.zeros(scans.m, np.int32)
     if _mean_steps(scans) * scans.m > _SEARCHED:
         bound[order] = scans.nearest(order, tick)
@@ -200,36 +200,36 @@ def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str
     rest = order[~searched]
     for _ in range(PASSES if len(rest) else 0):
         bound[rest] = scans.reachable(rest, bound, tick)
-    return bound, _told(searched, "mutual reachability")
+    return bound, _terms_text(searched, "mutual reachability")
 
 
 def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_]]:
-    """Return D of the smallest box of each tuple listed, or of its nearest where that takes too long.
+    """Return D of each tuple's smallest box, or of its nearest row where the search takes too long.
 
-    Also which of them is the smallest box's.
+    Also return which of them are smallest boxes.
     """
-    near, found, _ = scans.boxes(ones, _MOST_SEARCHED, tick)
+    near, found, _ = scans.boxes(ones, _MAX_SEARCHED, tick)
     searched: npt.NDArray[np.bool_] = found >= 0
     return np.where(searched, found, near), searched
 
 
 def _mean_steps(scans: Scans) -> float:
-    """Return how many steps the search of a box takes, of a few tuples all over the table."""
+    """Estimate the steps of a search for a box, from a few tuples spread over the table."""
     if scans.m <= _PILOT:
         return 0.0
     pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
-    return float(scans.boxes(pilot, _MOST_SEARCHED, lambda share: None)[2].mean())
+    return float(scans.boxes(pilot, _MAX_SEARCHED, lambda share: None)[2].mean())
 
 
-def _told(searched: npt.NDArray[np.bool_], other: str) -> str:
-    """Say what the terms are: those of smallest boxes, of another kind, or of both."""
+def _terms_text(searched: npt.NDArray[np.bool_], other: str) -> str:
+    """Describe the terms: those of smallest boxes, of another kind, or of both."""
     if searched.all():
         return "smallest box"
     return f"smallest box or {other}" if searched.any() else other
 
 
 def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
-    """Sum the greatest positive excesses of so many rows."""
+    """Sum the greatest positive excesses of this many rows."""
     total = 0
     for at in np.argsort(-excess, kind="stable"):
         if rows <= 0 or excess[at] <= 0:
@@ -241,30 +241,30 @@ def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
 
 
 def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
-    """Return n times the lower confidence limit of the mean term, of rows drawn at random."""
-    time_for = min(_MOST_SAMPLED, _SAMPLED // scans.work_of_one)
-    terms, how = sampled_terms(scans, max(_LEAST_SAMPLED, time_for), tick)
+    """Return n times the lower confidence limit of the mean term of rows drawn at random."""
+    time_for = min(_MAX_SAMPLED, _SAMPLED // scans.work_of_one)
+    terms, how = sampled_terms(scans, max(_MIN_SAMPLED, time_for), tick)
     n = int(scans.size.sum())
     limit = lower_limit(np.maximum(0.0, terms - slack) / scans.fixed.unit, 1 - CONFIDENCE)
     return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {100 * CONFIDENCE:.0f} % confidence"
 
 
 def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:
-    """Draw rows, each independently of the others, and bound D of each one's class; also say how.
+    """Draw rows independently and bound D of each one's class; also return how.
 
-    Fewer are drawn where there is no time to search boxes for all, as long as they are enough.
+    Fewer are drawn where there is no time to search boxes for all, as long as they suffice.
     """
     time_for = int(_SEARCHED / max(1.0, _mean_steps(scans)))
-    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _LEAST_SAMPLED else n_rows)
+    tuples = _drawn(scans, min(n_rows, time_for) if time_for >= _MIN_SAMPLED else n_rows)
     is_drawn = np.zeros(scans.m, dtype=bool)
     is_drawn[tuples] = True
     ones = scans.order[is_drawn[scans.order]]
     terms, searched = np.zeros(scans.m), np.zeros(len(ones), dtype=bool)
-    if time_for >= _LEAST_SAMPLED:
+    if time_for >= _MIN_SAMPLED:
         terms[ones], searched = _boxes(scans, ones, tick)
     else:
         terms[ones] = scans.nearest(ones, tick)
-    return terms[tuples], _told(searched, "nearest row")
+    return terms[tuples], _terms_text(searched, "nearest row")
 
 
 def _drawn(scans: Scans, n_rows: int) -> LongArray:
@@ -275,7 +275,7 @@ def _drawn(scans: Scans, n_rows: int) -> LongArray:
 
 
 def _rounding(encoded: Encoded, fixed: FixedColumns) -> float:
-    """Return by how many steps D of a set of rows can differ from its exact value."""
+    """Return by how many fixed-point steps D of a set of rows can differ from its exact value."""
     total, n_trees = 0.0, 0
     begins = np.append(fixed.trees.node_at, len(fixed.trees.height))
     for column in encoded.columns:
@@ -294,5 +294,5 @@ def _rounding(encoded: Encoded, fixed: FixedColumns) -> float:
 
 
 def _part(tick: Share, begin: float, end: float) -> Callable[[float], None]:
-    """Let a part of the work fill its part of the bar."""
+    """Report the progress of a part of the work as its part of the whole."""
     return lambda share: tick(begin + share * (end - begin))

@@ -1,4 +1,4 @@
-"""Comparing quasi tuples with all others, a part of them at a time, on several threads."""
+"""Compare quasi tuples with all others, one batch at a time, on several threads."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from shoal.table.fixed import FixedColumns, fixed_columns
 LongArray = npt.NDArray[np.int64]
 Share = Callable[[float], None]  # called with the share of the work that is done
 
-# Combinations of values that are looked up together: their distances should stay in a near cache, and be
-# few beside the tuples that look them up.
-_MOST_COMBINED, _SHARE_COMBINED = 8192, 16
-_MOST_PAIRS = 1 << 22  # combinations of two groups that are counted to see how many occur
-_MOST_CANDIDATES = 1 << 16  # for the smallest box of one tuple
+# Combinations of values that are looked up together: their distances should fit into a fast cache, and be
+# few compared with the tuples that look them up.
+_MAX_COMBINED, _SHARE_COMBINED = 8192, 16
+_MAX_PAIRS = 1 << 22  # combinations of two groups that are counted to find out how many occur
+_MAX_CANDIDATES = 1 << 16  # for the smallest box of one tuple
 _LOOKED_UP = 40_000_000  # in one call of a kernel: a few hundredths of a second
 
 
 class Scans:
-    """The distinct quasi tuples of a table, and the calls of the kernels.
+    """The distinct quasi tuples of a table, and the calls to the kernels.
 
-    What is found for a tuple depends on the table alone, not on threads or on the tuples before it.
+    The result for a tuple depends on the table alone, not on threads or on the tuples before it.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Scans:
         values = np.concatenate([self.fixed.position, self.fixed.leaf])
         groups = _groups(_dense_codes(encoded, begins), max(64, self.m // _SHARE_COMBINED))
         self.tuples = Tuples(size=self.size, span=self.fixed.span, **_looked_up(groups, values))
-        # Neighbours in this order are alike in many columns: what was near one is near the next.
+        # Neighbours in this order agree in many columns: what is near one is near the next.
         self.order: LongArray = np.lexsort(self.tuples.code[::-1])
         self.work_of_one = self.m * len(groups)
         self._scratch: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
@@ -74,7 +74,7 @@ class Scans:
         return self._found(call, ones, 1, tick)[0]
 
     def boxes(self, ones: LongArray, steps: int, tick: Share) -> tuple[LongArray, LongArray, LongArray]:
-        """Return D of the nearest, the least D of any k rows with each tuple, and the steps that took.
+        """Return D of the nearest, the least D of any k rows with each tuple, and the steps taken.
 
         The second is -1 where `steps` do not suffice.
         """
@@ -92,7 +92,7 @@ class Scans:
     def _found(
         self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
     ) -> list[LongArray]:
-        """Call a kernel for all tuples listed, part by part."""
+        """Call a kernel for all tuples listed, in batches."""
         results = [np.zeros(len(ones), np.int64) for _ in range(n_results)]
         step = max(1, _LOOKED_UP // self.work_of_one)
 
@@ -106,7 +106,7 @@ class Scans:
 
     @contextmanager
     def _borrowed(self) -> Iterator[tuple[Any, Any]]:
-        """Lend scratch to one call; there is as much of it as there are calls at a time."""
+        """Lend scratch space to one call; concurrent calls have one each."""
         scratch = self._new_scratch() if self._scratch.empty() else self._scratch.get()
         yield scratch
         self._scratch.put(scratch)
@@ -118,11 +118,11 @@ class Scans:
         trees = self.fixed.trees
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
-        return scan, empty_search(most, min(self.m, _MOST_CANDIDATES))
+        return scan, empty_search(most, min(self.m, _MAX_CANDIDATES))
 
 
 def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> None:
-    """Run all parts, on as many threads as kernels may use."""
+    """Run all batches, on as many threads as kernels may use."""
     from shoal.kernels import n_threads
 
     threads = min(n_threads(), len(begins))
@@ -136,11 +136,11 @@ def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> 
         for done, _ in enumerate(pool.map(run, begins), 1):
             tick(done / len(begins))
     finally:
-        pool.shutdown(cancel_futures=True)  # after an interruption nothing new is begun
+        pool.shutdown(cancel_futures=True)  # after an interrupt no new batch starts
 
 
 def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:
-    """Number the different values of each column, in the order of fixed columns: ranges, then trees."""
+    """Number the distinct values of each column, in the order of fixed columns: ranges, then trees."""
     columns = sorted(encoded.columns, key=lambda column: isinstance(column, TreeColumn))
     return [_numbered(column.codes[rows].astype(np.int64), column.missing + 1) for column in columns]
 
@@ -154,18 +154,18 @@ def _numbered(codes: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray[np.int6
 
 
 def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongArray]]:
-    """Put columns together as long as few combinations of their values occur.
+    """Group columns as long as few combinations of their values occur.
 
     Returns the columns of each group, and the number of each tuple's combination.
     """
-    most = min(most, _MOST_COMBINED)
+    most = min(most, _MAX_COMBINED)
     sizes = [int(column.max(initial=0)) + 1 for column in columns]
     groups: list[tuple[list[int], LongArray]] = []
     for col in sorted(range(len(columns)), key=lambda col: sizes[col]):
-        small = groups if sizes[col] <= most else []  # by itself a column may have too many values
+        small = groups if sizes[col] <= most else []  # a column may have too many values on its own
         for at, (members, codes) in enumerate(small):
             n_pairs = (int(codes.max()) + 1) * sizes[col]
-            if n_pairs > _MOST_PAIRS:
+            if n_pairs > _MAX_PAIRS:
                 continue
             joined = _numbered(codes * sizes[col] + columns[col], n_pairs)
             if joined.max() < most:
@@ -179,7 +179,7 @@ def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongAr
 def _looked_up(
     groups: list[tuple[list[int], LongArray]], values: npt.NDArray[np.int32]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of `kernels.bound.Tuples` that tell of groups."""
+    """Return the arrays of `kernels.nearest.Tuples` that describe groups."""
     sizes = [int(codes.max()) + 1 for _, codes in groups]
     value = np.zeros((len(values), max(sizes)), np.int32)
     for members, codes in groups:

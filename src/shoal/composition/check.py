@@ -1,7 +1,7 @@
-"""What several published tables about the same people give away together.
+"""What several published tables about the same people reveal together.
 
-The check of section 5 of the specification; docs/composition.md says what it means and what not. The
-slow twin, with every choice that the definition leaves open, is tests/reference/composition.py.
+This is the check of section 5 of the specification; docs/composition.md explains what it does and does not
+mean. Its slow twin, with every choice that the definition leaves open, is tests/reference/composition.py.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from shoal.table.columns import Encoded
 
 NO_ATTACK_FOUND, REFUSED = "no attack found", "refused"
 FEW = 10  # smaller counts of rows are not shown
-_MOST_VIEWS = 62  # a bit for each in one number
+_MAX_VIEWS = 62  # one bit each in an integer
 
 
 @dataclass(frozen=True, repr=False)
 class Composition:
-    """What the check has found.
+    """The result of the check.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Composition:
     rows : Rows
         Row by row.
     overlap : tuple of int
-        For each view, how many rows of the present table are in it, or may be.
+        For each view, how many rows of the current table are or may be in it.
     ignored : tuple of tuples of str
-        For each view, its quasi columns that are not quasi columns now, and were not looked at.
+        For each view, its quasi columns that are no longer quasi columns and were ignored.
     links : tuple of tuples of str
-        The sets of columns published as they are by which views were compared.
+        The sets of unchanged columns by which views were compared.
     """
 
     k: int
@@ -51,7 +51,7 @@ class Composition:
 
     @property
     def holds(self) -> bool:
-        """Whether no attack was found. It does not mean that there is none."""
+        """Whether no attack was found, which does not mean that there is none."""
         return bool(self.rows.holds(self.k).all())
 
     @property
@@ -61,47 +61,47 @@ class Composition:
 
     @property
     def checked(self) -> int:
-        """The number of rows that were looked at."""
+        """The number of rows that were checked."""
         return int(self.rows.checked.sum())
 
     @property
     def below_m(self) -> int:
-        """Rows for which fewer than k values are left over."""
+        """Rows for which fewer than k values remain possible."""
         return int((self.rows.checked & (self.rows.m < self.k)).sum())
 
     @property
     def below_j(self) -> int:
-        """Rows that fewer than k people share all boxes with, and whose value links the views."""
+        """Rows that share all boxes with fewer than k people, and whose value links the views."""
         return int((self.rows.checked & ~self.rows.j_holds).sum())
 
     @property
     def below_goals(self) -> dict[str, int]:
-        """Rows for which what is left over does not meet a goal."""
+        """Rows whose remaining values do not meet a goal."""
         return {name: int((self.rows.checked & ~holds).sum()) for name, holds in self.rows.goal_holds.items()}
 
     @property
     def refused_rows(self) -> int:
-        """Rows for which something is not as it should be."""
+        """Rows that fail any of the tests."""
         return int((~self.rows.holds(self.k)).sum())
 
     @property
     def worst_m(self) -> int | None:
-        """The smallest number of values left over; None when no row was looked at."""
+        """The smallest number of remaining values; None when no row was checked."""
         return self._worst(self.rows.m)
 
     @property
     def worst_j(self) -> int | None:
-        """The smallest number of people in all of somebody's boxes; None when no row was looked at."""
+        """The smallest number of people who share all boxes of a row; None when no row was checked."""
         return self._worst(self.rows.j)
 
     @property
     def m_counts(self) -> list[tuple[int, int]]:
-        """How many rows have each M below k that occurs; at last k itself, with all that have k or more."""
+        """The number of rows for each M below k that occurs; finally k, with all rows that have k or more."""
         return self._counts(self.rows.m)
 
     @property
     def j_counts(self) -> list[tuple[int, int]]:
-        """The same of J."""
+        """The same for J."""
         return self._counts(self.rows.j)
 
     def _worst(self, numbers: LongArray) -> int | None:
@@ -151,62 +151,62 @@ class Composition:
         """Raise `composition.refused` unless no attack was found."""
         if self.holds:
             return
-        told = self.to_dict()
+        published = self.to_dict()
         raise InfeasibleError(
             "composition.refused",
-            f"The {self.views} tables together give away more than k = {self.k} allows, for "
-            f"{told['refused_rows']} of {self.checked} rows: fewer than k values are left over for "
-            f"{told['below_m']}, and {told['below_j']} can be linked from table to table.",
-            'publish one table, or projections of one (views_by = "projection"), or accept it knowingly '
+            f"The {self.views} tables together reveal more than k = {self.k} allows, for "
+            f"{published['refused_rows']} of {self.checked} rows: for {published['below_m']}, fewer than k "
+            f"values remain possible, and {published['below_j']} can be linked across tables.",
+            'publish one table, or projections of one (views_by = "projection"), or accept the risk '
             "(--accept-composition)",
         )
 
     def __repr__(self) -> str:
-        told = self.to_dict()
-        return f"Composition({self.verdict}: {self.views} views, {told['refused_rows']} rows refused)"
+        published = self.to_dict()
+        return f"Composition({self.verdict}: {self.views} views, {published['refused_rows']} rows refused)"
 
 
 def check(
     encoded: Encoded, table: pl.DataFrame, views: Sequence[View], k: int, goals: Sequence[JointGoal] = ()
 ) -> Composition:
-    """Check what several tables about the same people give away together.
+    """Check what several tables about the same people reveal together.
 
-    All views are looked at together, by the columns that all of them publish as they are. Where some
-    of the views share more columns, they are also looked at by these: for every set of columns that
-    two views share, all the views that have it.
+    All views are compared by the columns that all of them publish unchanged. Where some of the views share
+    more columns, they are also compared by these: for every set of columns that two views share, all the
+    views that have it.
 
     Parameters
     ----------
     encoded : Encoded
-        The rows of the raw table, with all quasi columns that our views speak about.
+        The rows of the raw table, with all quasi columns of our views.
     table : polars.DataFrame
         The raw table.
     views : sequence of View
-        Ours, and those published before. If we have any, only the rows in ours are looked at.
+        Ours, and those published earlier. If there are any of ours, only the rows in them are checked.
     k : int
-        How many values must be left over, and how many people must share all boxes.
+        How many values must remain possible, and how many people must share all boxes.
     goals : sequence of JointGoal
-        What must hold for the values left over; asked where the goal's columns are shared.
+        What must hold for the remaining values; tested where the goal's columns are shared.
 
     Raises
     ------
     DataError
-        `data.kind` when an earlier release has a value that cannot be read beside the present table.
+        `data.kind` when an earlier release has a value that cannot be read with the current table.
     PromiseError
-        When a row of ours does not lie in its own box.
+        When a row of ours is not inside its own box.
     """
-    if not 0 < len(views) <= _MOST_VIEWS:
-        message = f"{len(views)} tables cannot be checked together: it works for 1 to {_MOST_VIEWS}."
+    if not 0 < len(views) <= _MAX_VIEWS:
+        message = f"{len(views)} tables cannot be checked together: the limits are 1 and {_MAX_VIEWS}."
         raise RecipeError("recipe.not_available", message, "publish fewer views")
     boxes = [box_pieces(encoded, view) for view in views]
-    goals = [_asked_once(goal) for goal in goals]
+    goals = [_cached(goal) for goal in goals]
     found: Rows | None = None
     overlap = [0] * len(views)
     links = list(_links(views, table))
     for link, chosen in links:
         group = Group.of(encoded, table, [views[at] for at in chosen], [boxes[at] for at in chosen], link)
         of_group = group.check(k, goals)
-        found = of_group if found is None else _both(found, of_group)
+        found = of_group if found is None else _worse(found, of_group)
         for at, count in zip(chosen, group.is_in.sum(axis=1).tolist(), strict=True):
             overlap[at] = max(overlap[at], count)
     assert found is not None  # the first link is that of all views
@@ -215,8 +215,8 @@ def check(
     return Composition(k, len(views), found, tuple(overlap), ignored, tuple(link for link, _ in links))
 
 
-def _asked_once(goal: JointGoal) -> JointGoal:
-    """Remember what a goal has said of each multiset."""
+def _cached(goal: JointGoal) -> JointGoal:
+    """Cache the result of a goal for each multiset."""
     known: dict[frozenset[tuple[Value, int]], bool] = {}
 
     def holds(multiset: Mapping[Value, int]) -> bool:
@@ -229,7 +229,7 @@ def _asked_once(goal: JointGoal) -> JointGoal:
 
 
 def _links(views: Sequence[View], table: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], list[int]]]:
-    """Yield the sets of columns by which views are compared, and the views that have them; first all."""
+    """Yield the sets of columns by which views are compared, and the views with each; all views first."""
     shown = [set(view.values.columns) & set(table.columns) for view in views]
     done = {tuple(sorted(set.intersection(*shown)))}
     yield next(iter(done)), list(range(len(views)))
@@ -240,8 +240,8 @@ def _links(views: Sequence[View], table: pl.DataFrame) -> Iterator[tuple[tuple[s
             yield link, [at for at, columns in enumerate(shown) if columns >= set(link)]
 
 
-def _both(one: Rows, other: Rows) -> Rows:
-    """Take the worse of two findings, row by row."""
+def _worse(one: Rows, other: Rows) -> Rows:
+    """Return the worse of two results, row by row."""
     checked = one.checked | other.checked
 
     def least(first: LongArray, second: LongArray) -> LongArray:

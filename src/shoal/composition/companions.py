@@ -1,4 +1,4 @@
-"""What a release gives away beside its own views and beside what was published before."""
+"""What a release reveals together with its own views and with what was published before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shoal.table.encode import encode
 
 @dataclass(frozen=True)
 class Companions:
-    """Tables that lie beside each other: the views of this release, and earlier ones.
+    """Tables about the same people: the views of this release, and earlier releases.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Companions:
     also : tuple of Path
         Manifests of earlier releases.
     accepted : bool
-        Whether somebody takes the risk: then the check is made and reported, and refuses nothing.
+        Whether the risk is accepted: then the check is made and reported, but refuses nothing.
     """
 
     recipe: Recipe
@@ -42,7 +42,7 @@ class Companions:
 
     @classmethod
     def of(cls, recipe: Recipe, also: Iterable[str | Path], *, accepted: bool) -> Companions:
-        """Say what lies beside a release; refuse at once what could not be checked."""
+        """Return the companions of a release; refuse at once what could not be checked."""
         companions = cls(recipe, tuple(Path(path) for path in also), accepted)
         if companions.are_several and not accepted:
             refuse_unavailable(recipe)
@@ -55,7 +55,7 @@ class Companions:
 
     @property
     def are_projections(self) -> bool:
-        """Whether all views show one clustering, and nothing else was published."""
+        """Whether all views show one clustering and nothing else was published."""
         return self.recipe.output.views_by == "projection" and not self.also
 
     def known_before(self) -> set[str]:
@@ -63,17 +63,17 @@ class Companions:
         return {name for path in self.also for name in earlier_recipe(path).quasi}
 
     def note(self, table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe) -> None:
-        """Keep what one view publishes."""
+        """Record what one view publishes."""
         if self.are_several:
             shown = recipe.named("sensitive", "keep")
             labels, classes, names = published.labels, published.classes, published.names
             self.views.append(View.ours(table, encoded, labels, classes, names, shown))
 
     def _known(self, table: pl.DataFrame) -> Recipe:
-        """Return a recipe with every column as quasi that somebody is taken to know.
+        """Return a recipe whose quasi columns are all those that an attacker is assumed to know.
 
-        These are the quasi columns of now and of the earlier releases, as far as the table has them: what
-        an earlier release took for known is known still, although it may be left out now.
+        These are the quasi columns of this and of the earlier releases, if the table has them: what an
+        earlier release assumed to be known is still known, even if it is left out now.
         """
         columns = dict(self.recipe.columns)
         for path in self.also:
@@ -85,19 +85,19 @@ class Companions:
         return self.recipe.model_copy(update={"columns": columns})
 
     def check(self, table: pl.DataFrame) -> dict[str, Any] | None:
-        """Check all tables together; an error when they give away too much and nobody has accepted that.
+        """Check all tables together; raise when they reveal too much and that has not been accepted.
 
-        Returns what may be said of it, or None when there is one table.
+        Returns what may be published of the result, or None when there is one table.
         """
         if not self.are_several:
             return None
         try:
             refuse_unavailable(self.recipe)
         except ValueError:
-            return None  # accepted unseen, or `of` would have refused it
+            return None  # accepted unchecked, or `of` would have refused it
         known = self._known(table)
         earlier = [view for path in self.also for view in load_earlier(path, known)]
-        # What is left over of projections need not be a union of classes, but tells no more than they do.
+        # What remains possible in projections need not be a union of classes, but reveals no more than those.
         goals = [] if self.are_projections else _goals(self.recipe.privacy.goal)
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
         if not self.accepted:
@@ -106,7 +106,7 @@ class Companions:
 
 
 def _as_quasi(then: Column, now: Column | None) -> Column:
-    """Describe a column as the earlier recipe does, but for what the present one says of it."""
+    """Describe a column as the earlier recipe does, except for what the current one overrides."""
     own = {} if now is None else now.model_dump(exclude_none=True, exclude_unset=True)
     described: dict[str, Any] = {key: own[key] for key in ("kind", "order", "hierarchy") if key in own}
     omitted = {key: number for key, number in then.omitted.items() if key not in described}
@@ -114,12 +114,12 @@ def _as_quasi(then: Column, now: Column | None) -> Column:
 
 
 def _earlier(found: Composition, number: int) -> list[int]:
-    """Return for each earlier table how many of our rows are or may be in it, to tens."""
+    """Return, for each earlier table, how many of our rows are or may be in it, rounded to tens."""
     return [round(count, -1) for count in found.overlap[len(found.overlap) - number :]] if number else []
 
 
 def _goals(asked: Sequence[Goal]) -> list[JointGoal]:
-    """Return the goals that what is left over must meet; those that compare are an indication at most."""
+    """Return the goals that the remaining values must meet: those that compare nothing with the release."""
     return [
         JointGoal(f"{goal.type} of {', '.join(goal.columns)}", goal.columns, _tester(goal))
         for goal in asked

@@ -1,4 +1,4 @@
-"""Load what was published before, from its manifest and the files beside it."""
+"""Load an earlier release from its manifest and the files next to it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def load_earlier(manifest_path: str | Path, now: Recipe | None = None) -> list[V
     """Load an earlier release: one view for each of its files.
 
     For X.csv.manifest.json the file is X.csv or, for a release of several views, X.1.csv, X.2.csv and
-    so on. Each must be the very file that the manifest speaks of.
+    so on. Each must be exactly the file that the manifest describes.
 
     Parameters
     ----------
     manifest_path : str or Path
         The manifest.
     now : Recipe, optional
-        The recipe of the present table, beside which the earlier one is looked at.
+        The recipe of the current table, with which the earlier one is compared.
 
     Raises
     ------
     DataError
-        `data.unreadable` when the manifest or a file cannot be read, or the file is another one.
+        `data.unreadable` when the manifest or a file cannot be read, or the file is a different one.
     RecipeError
-        `recipe.not_available` for a release without classes: of nh, anatomy, or of typical values.
+        `recipe.not_available` for a release without classes: by nh or anatomy, or of typical values.
     """
     path = Path(manifest_path)
     manifest = _read_manifest(path)
@@ -55,7 +55,7 @@ def load_earlier(manifest_path: str | Path, now: Recipe | None = None) -> list[V
 
 
 def earlier_recipe(manifest_path: str | Path) -> Recipe:
-    """Return the recipe that an earlier release was made with; files are sought beside its manifest."""
+    """Return the recipe of an earlier release; its files are looked for next to the manifest."""
     path = Path(manifest_path)
     then = _recipe_of(_read_manifest(path), path)
     columns = {
@@ -68,9 +68,9 @@ def earlier_recipe(manifest_path: str | Path) -> Recipe:
 
 
 def earlier_files(manifests: Iterable[str | Path]) -> dict[str, Path]:
-    """Return the files that are read with these manifests, by what they are.
+    """Return the files that are read with these manifests, by description.
 
-    What is wrong with a manifest is reported when it is loaded, not here.
+    Faults of a manifest are reported when it is loaded, not here.
     """
     files = {}
     for number, manifest in enumerate(map(Path, manifests), 1):
@@ -93,7 +93,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _unreadable(path, error.strerror or "it cannot be opened") from None
-    except (ValueError, RecursionError):  # their own texts quote what they found
+    except (ValueError, RecursionError):  # their messages quote the file
         raise _unreadable(path, "it is not JSON in UTF-8") from None
     if not isinstance(manifest, dict):
         raise _unreadable(path, "it is not a manifest")
@@ -105,7 +105,7 @@ def _recipe_of(manifest: Mapping[str, Any], path: Path) -> Recipe:
     try:
         return Recipe.from_dict(sections)
     except RecipeError:
-        raise _unreadable(path, "its recipe is not one that this version of shoal knows") from None
+        raise _unreadable(path, "this version of shoal cannot read its recipe") from None
 
 
 def _files(path: Path, release: Mapping[str, Any], then: Recipe) -> list[tuple[Path, str, list[str]]]:
@@ -130,12 +130,12 @@ def _check_digest(file: Path, digest: str) -> None:
     except (OSError, ValueError) as error:
         raise _unreadable(file, getattr(error, "strerror", None) or "it cannot be opened") from None
     if found != digest:
-        raise _unreadable(file, "it is not the file that its manifest speaks of: the digests differ")
+        raise _unreadable(file, "it is not the file that its manifest describes: the digests differ")
 
 
 def _unreadable(path: Path, why: str) -> DataError:
     message = f"The earlier release {path} cannot be read: {why}."
-    hint = "name the manifest as shoal has written it, with the released file beside it"
+    hint = "give the manifest as shoal wrote it, with the released file next to it"
     return DataError("data.unreadable", message, hint)
 
 

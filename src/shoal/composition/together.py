@@ -1,4 +1,4 @@
-"""Some published tables and what they share, as arrays, and what they say of each row together."""
+"""Published tables and what they share, as arrays, and what they reveal about each row together."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shoal.table.sensitive import comparable
 if TYPE_CHECKING:
     from shoal.kernels.composition import Boxes, Cases, Counts, People
 
-_BLOCK = 1 << 22  # entries of M that are held at once
-_BUDGET = 4096  # choices of own rows that are tried for a person when several views leave it open
+_BLOCK = 1 << 22  # entries of M that are held in memory at once
+_BUDGET = 4096  # choices of own rows that are tried for a person when several views leave them open
 
 Bools = npt.NDArray[np.bool_]
 LongArray = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ Value = tuple[str | None, ...]
 
 
 class JointGoal(NamedTuple):
-    """A goal that M(i) must meet: it is asked once for each different multiset of its columns' values."""
+    """A goal that M(i) must meet: it is tested once for each distinct multiset of its columns' values."""
 
     name: str
     columns: tuple[str, ...]
@@ -39,9 +39,9 @@ class JointGoal(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Rows:
-    """What was found for each row of the encoded table, in its order; not for publication.
+    """The result for each row of the encoded table, in its order; not for publication.
 
-    A row that no view has is not `checked`, and holds. `m` and `j` of it are 0.
+    A row that is in no view is not `checked`, and holds. Its `m` and `j` are 0.
     """
 
     checked: Bools
@@ -52,7 +52,7 @@ class Rows:
     goal_holds: Mapping[str, Bools]
 
     def holds(self, k: int) -> Bools:
-        """Mark the rows about which no attack was found."""
+        """Mark the rows for which no attack was found."""
         found = (self.m >= k) & self.j_holds
         for of_goal in self.goal_holds.values():
             found &= of_goal
@@ -60,14 +60,14 @@ class Rows:
 
 
 class Pieces(NamedTuple):
-    """The box of each class of a view: for each column that it speaks about, a piece for each class."""
+    """The box of each class of a view: for each of its quasi columns, a piece for each class."""
 
     columns: list[int]
     pieces: list[list[Piece]]
 
 
 def box_pieces(encoded: Encoded, view: View) -> Pieces:
-    """Read the published texts of a view beside the values that the table has now."""
+    """Read the published texts of a view against the values of the current table."""
     columns = [at for at, column in enumerate(encoded.columns) if column.name in view.names]
     pieces = []
     for at in columns:
@@ -79,7 +79,7 @@ def box_pieces(encoded: Encoded, view: View) -> Pieces:
 
 
 def _boxes(of_views: Sequence[Pieces], views: Sequence[View]) -> Boxes:
-    """Lay the pieces of all views one behind the other, as kernels take them."""
+    """Concatenate the pieces of all views, as kernels take them."""
     from shoal.kernels.composition import Boxes
 
     entries = [of_entry for view in of_views for of_entry in view.pieces]
@@ -101,12 +101,12 @@ def _boxes(of_views: Sequence[Pieces], views: Sequence[View]) -> Boxes:
 
 
 def _starts(lengths: Sequence[int]) -> LongArray:
-    """Return where each of several stretches begins, and where the last one ends."""
+    """Return where each of several runs begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(lengths, np.int64))])
 
 
 def _numbered(columns: Sequence[npt.NDArray[Any]]) -> tuple[LongArray, LongArray]:
-    """Number the different combinations; return a place where each stands, and the number of each row."""
+    """Number the distinct combinations; return the index of one row of each, and the number of each row."""
     numbers = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         distinct, ranks = np.unique(column, return_inverse=True)
@@ -116,7 +116,7 @@ def _numbered(columns: Sequence[npt.NDArray[Any]]) -> tuple[LongArray, LongArray
 
 @dataclass(frozen=True, repr=False)
 class Group:
-    """Some views and what they share, as arrays.
+    """Several views and what they share, as arrays.
 
     value : the number of each row's tuple of shared columns, of those in `values`
     labels : (views, rows) the class of each row, -1 unknown, -2 not in the view
@@ -143,7 +143,7 @@ class Group:
         pieces: Sequence[Pieces],
         link: tuple[str, ...],
     ) -> Group:
-        """Number the shared tuples and bring all into arrays."""
+        """Number the shared tuples and build the arrays."""
         from shoal.kernels.composition import BY_BOXES, NOT_IN, count_outside, mark_possible
 
         own = pl.DataFrame({name: comparable(series(table, name)).gather(encoded.order) for name in link})
@@ -167,13 +167,13 @@ class Group:
         labels[~is_in] = NOT_IN
         outside = count_outside(boxes, labels, codes)
         if outside:
-            message = f"{outside} rows do not lie inside the values that are published for them."
-            raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+            message = f"{outside} rows are outside the values that are published for them."
+            raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
         known = np.array([view.labels is not None for view in views])
         return cls(boxes, counts, link, values, of_row[0], labels, is_in, codes, known)
 
     def check(self, k: int, goals: Sequence[JointGoal]) -> Rows:
-        """Check every row that is in some view; of ours, if there are such."""
+        """Check every row that is in a view: in one of ours, if there are any."""
         from shoal.kernels.composition import MOST, NOT_IN, People
 
         counting = self.is_in[self.known] if self.known.any() else self.is_in
@@ -193,23 +193,23 @@ class Group:
             np.bincount(person),
             np.ascontiguousarray(bits[places]),
         )
-        # Who a row is matters only where a view does not tell its class.
+        # The person of a row matters only where its class in a view is unknown.
         is_open = self.is_in[~self.known].any(axis=0)
         first, case = _numbered(
             [*self.labels[:, rows], self.value[rows], np.where(is_open, person, -1)[rows]]
         )
         at = rows[first]
         cases = self._cases(at, person, self.labels[:, at], k)
-        size, meets = self._left_over(cases, people, asked)
+        size, meets = self._remaining(cases, people, asked)
         m[rows] = size[case]
         for name, of_case in meets.items():
             goal_holds[name][rows] = of_case[case]
-        if asked and self.known.any():  # what is left over by boxes must meet the goals as well
+        if asked and self.known.any():  # what the boxes leave possible must meet the goals as well
             first, number = _numbered([person[rows]])
             at = rows[first]
             by_boxes = np.where(self.is_in[:, at], np.int32(-1), np.int32(NOT_IN))
             boxed = self._cases(at, person, by_boxes, k)
-            for name, of_case in self._left_over(boxed, people, asked)[1].items():
+            for name, of_case in self._remaining(boxed, people, asked)[1].items():
                 goal_holds[name][rows] &= of_case[number]
         joint, joint_rare = self._joint(cases, people, k)
         j[rows], exempt[rows], j_holds[rows] = (
@@ -219,10 +219,10 @@ class Group:
         )
         return Rows(checked, m, j, exempt, j_holds, goal_holds)
 
-    def _left_over(
+    def _remaining(
         self, cases: Cases, people: People, goals: Sequence[JointGoal]
     ) -> tuple[LongArray, dict[str, Bools]]:
-        """Return |M| of each case and whether M meets each goal, a block at a time."""
+        """Return |M| of each case and whether M meets each goal, one block at a time."""
         from shoal.kernels.composition import leave_over
 
         n_cases, n_values = len(cases.person), max(1, self.values.height)
@@ -243,7 +243,7 @@ class Group:
         return size, meets
 
     def _cases(self, rows: LongArray, person: LongArray, labels: IntArray, k: int) -> Cases:
-        """Ask about some rows, with these classes."""
+        """Build the cases of some rows with these classes."""
         from shoal.kernels.composition import Cases
 
         value = self.value[rows]
@@ -320,7 +320,7 @@ def _counts(views: Sequence[View], values: Sequence[IntArray], n_values: int) ->
 def _projection(
     values: pl.DataFrame, link: tuple[str, ...], goal: JointGoal
 ) -> tuple[list[Value], LongArray]:
-    """Return the different values of a goal's columns, and which one each shared tuple has."""
+    """Return the distinct values of a goal's columns, and which one each shared tuple has."""
     wanted = [link.index(name) for name in goal.columns]
     rows = [tuple(row[at] for at in wanted) for row in values.rows()]
     number = {row: at for at, row in enumerate(dict.fromkeys(rows))}
@@ -328,7 +328,7 @@ def _projection(
 
 
 def _holds(goal: JointGoal, tuples: Sequence[Value], counts: LongArray, known: dict[bytes, bool]) -> bool:
-    """Ask a goal about a multiset, once for each different one."""
+    """Test a goal on a multiset, once for each distinct one."""
     key = counts.tobytes()
     if key not in known:
         known[key] = bool(goal.holds({tuples[at]: int(counts[at]) for at in np.flatnonzero(counts).tolist()}))

@@ -1,4 +1,4 @@
-"""One published table as the composition check sees it: its boxes, and the values beside them."""
+"""One published table as the composition check sees it: its boxes, and the values published with them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class View:
     Parameters
     ----------
     names : tuple of str
-        The quasi columns that it speaks about.
+        Its quasi columns.
     classes : polars.DataFrame
         Their published texts, one row for each class.
     class_of : ndarray of shape (n_released,), int32
         The class of each released row.
     values : polars.DataFrame
-        For each released row the columns that are published as they are, in comparable form.
+        For each released row, the columns that are published unchanged, in comparable form.
     labels : ndarray of shape (n_table_rows,), int32, or None
-        The class of each row of the raw table, in the order of the input, -1 for one that was left
-        out; None when this is not known, as of an earlier release.
+        The class of each row of the raw table, in the order of the input, -1 for a row that was left
+        out; None when this is unknown, as for an earlier release.
     foreign : frozenset of str
-        Quasi columns that may have had another hierarchy than they have now.
+        Quasi columns whose hierarchy may have been different from the current one.
     """
 
     names: tuple[str, ...]
@@ -85,12 +85,12 @@ class View:
         Parameters
         ----------
         released : polars.DataFrame
-            The released table, as it was written.
+            The released table, as written.
         quasi : sequence of str
             Its quasi columns.
         then, now : Recipe
-            The recipe that it was made with, and that of the present table. Without the latter no
-            hierarchy is taken to be the same. A column that was sensitive or kept then and is quasi
+            The recipe that it was made with, and that of the current table. Without the latter, no
+            hierarchy is assumed to be the same. A column that was sensitive or kept then and is quasi
             now is a box of one value.
         """
         shown = [name for name in then.named("sensitive", "keep") if name in released.columns]
@@ -100,7 +100,7 @@ class View:
         }
         classes, class_of = classes_of(released, [made for names in columns.values() for made in names])
         texts = {name: _box_texts(classes, made) for name, made in columns.items()}
-        for name in raw:  # whoever knows the column now finds a person by its very value
+        for name in raw:  # an attacker who knows the column now finds a person by its exact value
             texts[name] = pl.Series(
                 [t and forms.value_text(t) for t in texts[name].to_list()], dtype=pl.String
             )
@@ -110,7 +110,7 @@ class View:
 
 
 def refuse_unavailable(recipe: Recipe, method: str | None = None) -> None:
-    """Refuse what has no classes with boxes, so that it could not be checked; `method` is one that ran."""
+    """Refuse what has no classes with boxes and so cannot be checked; `method` is the one that ran."""
     shapes = [recipe.shape, *(METHODS[name].shape for name in (method,) if name in METHODS)]
     reasons = {
         f'values = "{recipe.output.values}"': recipe.output.values != "generalize",
@@ -120,16 +120,16 @@ def refuse_unavailable(recipe: Recipe, method: str | None = None) -> None:
     if found:
         raise RecipeError(
             "recipe.not_available",
-            f"What this release gives away beside others cannot be checked: it has {', '.join(found)}.",
+            f"What this release reveals together with others cannot be checked: it has {', '.join(found)}.",
             "publish one table only, of classes with ranges, nodes or sets",
         )
 
 
 def _alike(name: str, then: Recipe, now: Recipe) -> bool:
-    """Return whether a column has the same hierarchy in two recipes, whatever values it has.
+    """Return whether a column has the same hierarchy in two recipes, whatever its values are.
 
-    The manifest has only the name of a hierarchy's file, which may have changed since, and nothing of
-    one that lists the column's values.
+    The manifest has only the name of a hierarchy file, which may have changed since, and omits a
+    hierarchy that lists the column's values.
     """
     if name not in now.columns or "hierarchy" in then.columns[name].omitted:
         return False
@@ -142,7 +142,7 @@ def _published_columns(released: pl.DataFrame, name: str) -> list[str]:
 
 
 def _box_texts(classes: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Return the published texts of a quasi column; bounds that are columns of their own as ranges."""
+    """Return the published texts of a quasi column; bounds in separate columns become ranges."""
     texts = [series(classes, name).cast(pl.String) for name in columns]
     if len(texts) == 1:
         return texts[0]
@@ -151,7 +151,7 @@ def _box_texts(classes: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def _joined(low: str | None, high: str | None) -> str:
-    """Write two bounds as one text; nobody can tell whether nothing means missing or lost."""
+    """Format two bounds as one text; empty bounds do not show whether the value is missing or lost."""
     if low is None or high is None:
         return forms.LOST
     return forms.value_text(low) if low == high else forms.range_text(low, high)

@@ -1,7 +1,7 @@
-"""What a release gives away although every promise holds: one danger, one function.
+"""What a release reveals although every promise holds: one danger, one function.
 
-Each takes a `Scene` and returns what it finds, with numbers. Nothing here changes a release; only a
-kept column that is unique on most rows is refused, unless the recipe accepts that by name.
+Each takes a `Scene` and returns what it finds, with numbers. Nothing here changes a release; only a kept
+column that is unique on most rows is refused, unless the recipe accepts it explicitly.
 """
 
 from shoal.dangers.alike import alike

@@ -1,6 +1,6 @@
-"""Classes in which everybody has the same sensitive value: k hides the row, but not the value.
+"""Classes in which everyone has the same sensitive value: k hides the row, but not the value.
 
-All numbers can be counted in the release itself, so none of them is hidden.
+All numbers can be counted in the release itself, so none is hidden.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _alike(scene: Scene, name: str) -> Danger | None:
 
 
 def _message(name: str, numbers: dict[str, int], word: str) -> str:
-    """Tell classes that share the most frequent value from the others, without naming any."""
+    """Distinguish classes that share the most frequent value from the others, without naming it."""
     rarer = numbers["alike"] - numbers["frequent"]
     one = {"classes": "class", "groups": "group"}[word]
     return (

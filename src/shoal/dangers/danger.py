@@ -1,7 +1,7 @@
-"""A danger: something legal that gives more away than k promises, with its numbers.
+"""A danger: something legal that reveals more than k promises, with its numbers.
 
-Messages end up in manifests and logs. They have column names and numbers only, and a number about raw
-values below `SMALLEST` is not shown, nor one that leaves fewer than that many rows over.
+Messages end up in manifests and logs. They contain column names and numbers only. A number about raw
+values is not shown if it, or the number of rows that it leaves, is below `SMALLEST`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from shoal.errors import (
 from shoal.recipe import Recipe
 
 SMALLEST = 10
-FEWEST_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
-NOTABLE = 0.1  # share of the rows from which on a danger is reported
+MIN_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
+NOTABLE = 0.1  # share of the rows above which a danger is reported
 
-# Every danger, with what it means. The reference documentation and the tests walk this table. What stands
-# behind the dot is the name that `accept` takes; `earlier` is about a folder, not about a column.
+# Every danger and its meaning. The reference documentation and the tests walk this table. The part after
+# the dot is the name that `accept` takes; `earlier` concerns a folder, not a column.
 DANGERS: dict[str, str] = {
     "danger.unique": "A kept or sensitive column has values that only one row (or one person) has.",
-    "danger.recoverable": "Generalized quasi values follow from a column that is released as it is.",
-    "danger.duplicate": "A sensitive column says the same as a quasi column.",
+    "danger.recoverable": "Generalized quasi values can be inferred from a column released unchanged.",
+    "danger.duplicate": "A sensitive column duplicates a quasi column.",
     "danger.repeated": "An identifier repeats and no column has the role subject, so k counts rows.",
     "danger.dominated": "In some classes one person has more than half of the rows.",
-    "danger.alike": "In some classes everybody has the same sensitive value.",
+    "danger.alike": "In some classes everyone has the same sensitive value.",
     "danger.earlier": "Other releases of the same columns are in the folder and were not checked.",
 }
 _WARNINGS: dict[str, type[PrivacyWarning]] = {
@@ -58,13 +58,13 @@ class Danger:
     code : str
         One of `DANGERS`.
     columns : tuple of str
-        What it is about.
+        The columns it concerns.
     message : str
         A sentence with column names and numbers, no values.
     numbers : mapping of str to int, float or None
         The same numbers; None where one is too small to be shown.
     accepted : bool
-        Whether the recipe takes it: then nobody is warned, and it is listed as accepted.
+        Whether the recipe accepts it: then there is no warning, and it is listed as accepted.
     """
 
     code: str
@@ -78,7 +78,7 @@ class Danger:
             raise AssertionError(f"danger code {self.code} is not listed")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the danger as JSON and the manifest have it."""
+        """Return the danger as it appears in JSON and in the manifest."""
         return {
             "code": self.code,
             "columns": list(self.columns),
@@ -88,19 +88,19 @@ class Danger:
 
 
 def is_accepted(recipe: Recipe, name: str, *columns: str) -> bool:
-    """Say whether the recipe takes the danger of this name for all of the columns."""
+    """Return whether the recipe accepts the danger of this name for all of the columns."""
     return all(name in recipe.columns[column].accept for column in columns)
 
 
 def warn_of(dangers: Iterable[Danger]) -> None:
-    """Warn of every danger that nobody has accepted."""
+    """Warn of every danger that has not been accepted."""
     for danger in dangers:
         if not danger.accepted:
             warnings.warn(danger.message, _WARNINGS[danger.code], stacklevel=3)
 
 
 def shown(number: int, of: int) -> int | None:
-    """Return a number about raw values if it may be shown: neither it nor what it leaves over is small.
+    """Return a number about raw values if it may be shown: neither it nor the remainder is small.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def shown(number: int, of: int) -> int | None:
 
 
 def part(number: int, of: int, nouns: str) -> str:
-    """Write a part of all rows or classes; say no more than `shown` does.
+    """Format a part of all rows or classes without revealing more than `shown` does.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def part(number: int, of: int, nouns: str) -> str:
 
 
 def together(of_views: Sequence[Sequence[Danger]]) -> list[Danger]:
-    """Put the dangers of several views into one list; say which views have one that not all have."""
+    """Combine the dangers of several views; where not all views have one, name those that do."""
     found: dict[tuple[str, tuple[str, ...], str], tuple[Danger, list[int]]] = {}
     for number, dangers in enumerate(of_views, 1):
         for danger in dangers:

@@ -11,26 +11,26 @@ from shoal.dangers.danger import Danger
 from shoal.recipe import Recipe
 from shoal.table.write import manifest_path
 
-_SAME = 0.5  # share of the columns of the recipe that has fewer, from which on two are about one table
+_SAME = 0.5  # share of the smaller recipe's columns from which two releases are taken to be of one table
 
 
 def earlier(
     target: Path, recipe: Recipe, checked: Collection[Path], *, extends: str | None, accepted: bool
 ) -> list[Danger]:
-    """Find manifests beside `target` of other releases that are likely about the same people.
+    """Find manifests next to `target` of other releases that are probably about the same people.
 
     Parameters
     ----------
     target : Path
-        Where the release goes; what it replaces does not count.
+        Where the release is written; a release that it replaces does not count.
     recipe : Recipe
         What is released.
     checked : collection of Path
-        Manifests of releases beside which this one was checked.
+        Manifests of releases with which this one was checked.
     extends : str or None
         The digest of the release that this one continues.
     accepted : bool
-        Whether the risk of several tables about the same people is taken.
+        Whether the risk of several tables about the same people is accepted.
     """
     own = {path.resolve() for path in (manifest_path(target), *checked)}
     names = [
@@ -43,8 +43,8 @@ def earlier(
     releases = "another release" if len(names) == 1 else f"{len(names)} other releases"
     message = (
         f"The folder has {releases} with the same quasi columns ({', '.join(names)}): tables about the same "
-        "people give away more together than each by itself, and these were not checked with this one. Name "
-        "them with --also, or withdraw them."
+        "people reveal more together than separately, and these were not checked with this one. Name them "
+        "with --also, or withdraw them."
     )
     return [Danger("danger.earlier", (), message, {"releases": len(names)}, accepted=accepted)]
 

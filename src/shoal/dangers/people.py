@@ -1,4 +1,4 @@
-"""One person in several rows: identifiers that repeat, and people who make up most of a class."""
+"""People with several rows: identifiers that repeat, and people who make up most of a class."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.table.columns import IntArray
 
-_FEWEST = 2  # rows that a rule is learned from
+_MIN_SUPPORT = 2  # rows that a rule is learned from
 
 
 class _Crowds(NamedTuple):
-    """Of each class: its rows, the people in it, and the rows of the one who has most."""
+    """For each class: its rows, the people in it, and the rows of the person who has the most."""
 
     rows: Codes
     people: Codes
@@ -28,7 +28,7 @@ class _Crowds(NamedTuple):
 
 
 def repeated(scene: Scene) -> list[Danger]:
-    """Find identifiers that repeat although no subject is declared: one person may fill a class."""
+    """Find identifiers that repeat although there is no subject column: one person may fill a class."""
     if scene.recipe.subject is not None:
         return []
     dangers = (_repeated(scene, name) for name in scene.identifiers)
@@ -42,14 +42,14 @@ def _repeated(scene: Scene, name: str) -> Danger | None:
     sharing = rows - int((times == 1).sum())
     crowds = _crowds(scene.labels[scene.inside], codes)
     alone = int((crowds.people == 1).sum())
-    # Now and then two people have one name; that is no reason to warn.
+    # Two people occasionally share a name; that is no reason to warn.
     if not alone and (sharing <= NOTABLE * rows or _are_namesakes(scene, name)):
         return None
     classes = len(crowds.rows)
     filled = _filled(crowds.dominated, alone, classes, scene)
     message = (
         f"Identifier `{name}` repeats: {rows:,} rows have {_number(different, rows)} different values, and "
-        f"no column has the role subject, so k counts rows.{filled} If it tells people apart, "
+        f"no column has the role subject, so k counts rows.{filled} If it identifies people, "
         "give it the role subject."
     )
     numbers = {
@@ -64,7 +64,7 @@ def _repeated(scene: Scene, name: str) -> Danger | None:
 
 
 def _filled(most: int, alone: int, classes: int, scene: Scene) -> str:
-    """Say in how many classes one value has most of the rows, or all."""
+    """Return a sentence about the classes in which one value has most of the rows, or all."""
     if not most:
         return ""
     of_all = f"; in {part(alone, classes, scene.word)} it has all of them" if alone else ""
@@ -72,10 +72,10 @@ def _filled(most: int, alone: int, classes: int, scene: Scene) -> str:
 
 
 def _are_namesakes(scene: Scene, name: str) -> bool:
-    """Say whether rows that share an identifier seem to be different people.
+    """Return whether rows that share an identifier seem to be different people.
 
-    Another identifier tells every row apart, and in most quasi columns rows with the same value here are
-    no more alike than others.
+    That is so if another identifier distinguishes all rows, and if in most quasi columns rows with the same
+    value here are no more alike than others.
     """
     others = [scene.codes(other) for other in scene.identifiers if other != name]
     if not any(codes.min(initial=0) >= 0 and len(np.unique(codes)) == len(codes) for codes in others):
@@ -86,10 +86,10 @@ def _are_namesakes(scene: Scene, name: str) -> bool:
 
 
 def _follows(codes: Codes, quasi: IntArray) -> bool:
-    """Say whether most rows with a repeated value have the quasi value that goes with it."""
-    found = rules(codes, quasi, _FEWEST)
-    repeated = int(found.times[found.times >= _FEWEST].sum())
-    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _FEWEST)
+    """Return whether most rows with a repeated value have the quasi value that goes with it."""
+    found = rules(codes, quasi, _MIN_SUPPORT)
+    repeated = int(found.times[found.times >= _MIN_SUPPORT].sum())
+    surplus = follows(found, codes, quasi).sum() - by_chance(found, codes, quasi, _MIN_SUPPORT)
     return bool(2 * surplus > repeated)
 
 
@@ -113,7 +113,7 @@ def dominated(scene: Scene) -> list[Danger]:
 
 
 def _crowds(labels: IntArray, people: Codes) -> _Crowds:
-    """Count rows and people of each class; a row of nobody known is a person of its own."""
+    """Count rows and people of each class; a row without a known person counts as one more person."""
     unknown = people < 0
     known = int(people.max(initial=-1)) + 1
     people = people.copy()

@@ -1,4 +1,4 @@
-"""Columns that are released as they are and from which generalized quasi values can be worked out."""
+"""Columns that are released unchanged and from which generalized quasi values can be inferred."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Bools, Codes, Scene
 from shoal.recode.publish import Published
@@ -17,12 +17,15 @@ from shoal.table.columns import QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import value_text
 from shoal.table.frames import series
 
-_FEWEST, _FEWEST_OF_PAIRS = 2, 5  # rows that a rule is learned from; pairs agree by chance more often
-_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are looked at
+_MIN_SUPPORT, _MIN_SUPPORT_OF_PAIRS = (
+    2,
+    5,
+)  # rows that a rule is learned from; pairs agree by chance more often
+_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are tried
 
 
 class _Source(NamedTuple):
-    """One column, or two together, that may give quasi values away."""
+    """One column, or two together, that may reveal quasi values."""
 
     names: tuple[str, ...]
     codes: Codes
@@ -33,15 +36,15 @@ class _Cells(NamedTuple):
     """The generalized cells of a quasi column."""
 
     column: QuasiColumn
-    rows: Codes  # the encoded rows whose other values are published beside these cells
+    rows: Codes  # the encoded rows whose other values are published with these cells
 
 
 def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[Danger]:
-    """Find them: an attacker is taken to know which values of two columns go together.
+    """Find them: an attacker is assumed to know which values of two columns go together.
 
-    `duplicates` are pairs of a sensitive and a quasi column that are reported already.
+    `duplicates` are pairs of a sensitive and a quasi column that have already been reported.
     """
-    if scene.published is None or scene.released < FEWEST_ROWS:
+    if scene.published is None or scene.released < MIN_ROWS:
         return []
     generalized = [_generalized(scene, scene.published, column) for column in scene.encoded.columns]
     found: dict[tuple[str, str], None] = dict.fromkeys(duplicates)
@@ -59,8 +62,8 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
 
 
 def _sources(scene: Scene) -> Iterator[_Source]:
-    """Give the columns first, then pairs of them, where that does not take long."""
-    singles = [_Source((name,), scene.codes(name), _FEWEST) for name in scene.shown]
+    """Yield the columns first, then pairs of them, where that does not take long."""
+    singles = [_Source((name,), scene.codes(name), _MIN_SUPPORT) for name in scene.shown]
     yield from singles
     pairs = list(combinations(singles, 2))
     if scene.encoded.n_rows * len(pairs) * len(scene.encoded.columns) > _PAIR_WORK:
@@ -70,7 +73,7 @@ def _sources(scene: Scene) -> Iterator[_Source]:
         joint = np.where((one.codes < 0) | (other.codes < 0), -1, one.codes * width + other.codes)
         values, codes = np.unique(joint, return_inverse=True)
         below = int(values[0] == -1)  # where one of the two is missing, both are
-        yield _Source((*one.names, *other.names), codes.astype(np.int64) - below, _FEWEST_OF_PAIRS)
+        yield _Source((*one.names, *other.names), codes.astype(np.int64) - below, _MIN_SUPPORT_OF_PAIRS)
 
 
 def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Cells:
@@ -81,7 +84,7 @@ def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Ce
 
 
 def _exact(scene: Scene, published: Published, column: QuasiColumn) -> Bools:
-    """Mark the classes that publish the very value that all their rows have."""
+    """Mark the classes that publish the exact value of all their rows."""
     low, high = class_extremes(column, published.labels, published.classes.height)
     alike: Bools = low == high
     if scene.recipe.output.values == "microaggregate":
@@ -98,7 +101,7 @@ def _exact(scene: Scene, published: Published, column: QuasiColumn) -> Bools:
 
 
 def _recovered(source: _Source, cells: _Cells) -> int:
-    """Count the generalized cells whose value follows; 0 where they are few, or no more than by chance."""
+    """Count the cells whose value can be inferred; 0 where they are few, or no more than by chance."""
     if len(cells.rows) == 0:
         return 0
     found = rules(source.codes, cells.column.codes, source.fewest)
@@ -116,9 +119,8 @@ def _danger(scene: Scene, names: tuple[str, ...], cells: _Cells, number: int) ->
     quasi, hidden = cells.column.name, len(cells.rows)
     listed = " and ".join(f"`{name}`" for name in names)
     message = (
-        f"From {listed}, released as {'it is' if len(names) == 1 else 'they are'}, the generalized `{quasi}` "
-        f"of {part(number, hidden, 'rows')} can be worked out by an attacker who knows which values go "
-        "together."
+        f"From {listed}, released unchanged, an attacker who knows which values go together can infer the "
+        f"generalized `{quasi}` of {part(number, hidden, 'rows')}."
     )
     numbers = {"recoverable": shown(number, hidden), "generalized": hidden}
     accepted = is_accepted(scene.recipe, "recoverable", *names)

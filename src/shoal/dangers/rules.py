@@ -12,11 +12,11 @@ from shoal.table.columns import IntArray
 from shoal.table.readings import FloatArray
 
 _DENSE = 1 << 22  # pairs of values that are counted in one array
-_TIMES_SURER = 10  # a rule is wrong at most a tenth as often as always guessing the value that it names
+_TIMES_SURER = 10  # a rule is wrong at most a tenth as often as always guessing its value
 
 
 class Rules(NamedTuple):
-    """For each value of a column the one value of another that goes with it, -1 where none does."""
+    """For each value of a column, the one value of another column that goes with it, -1 for none."""
 
     value: Codes
     times: Codes  # how often each value occurs
@@ -26,11 +26,11 @@ class Rules(NamedTuple):
 def rules(codes: Codes, others: Codes | IntArray, fewest: int) -> Rules:
     """Find the rules from one column to another; a value with fewer rows than `fewest` has none.
 
-    A rule may have exceptions, but then it must be much surer than a guess: where nine of ten rows have
-    one value anyway, 95 of 100 say nothing.
+    A rule may have exceptions, but it must be much more reliable than a guess: where nine of ten rows have
+    one value anyway, 95 of 100 mean nothing.
     """
     n_values, width = int(codes.max(initial=-1)) + 1, int(others.max(initial=-1)) + 2
-    # A missing value is counted as one before the first: masks take longer than to count it and drop it.
+    # A missing value is counted before the first value: counting and dropping it is faster than a mask.
     keys = codes * width
     keys += others
     keys += width + 1
@@ -63,17 +63,17 @@ def _counted(keys: Codes, n_keys: int) -> tuple[Codes, Codes]:
 
 
 def follows(found: Rules, codes: Codes, others: Codes | IntArray) -> Bools:
-    """Mark the rows whose value of the other column is the one that the rule names."""
+    """Mark the rows whose value in the other column is the one that the rule gives."""
     named = np.append(found.value, -1)[codes]  # a missing value, -1, takes the extra last entry
     marks: Bools = (named >= 0) & (named == others)
     return marks
 
 
 def by_chance(found: Rules, codes: Codes, others: Codes | IntArray, fewest: int) -> float:
-    """Return on how many of these rows a rule would hold if the columns had nothing to do with each other.
+    """Return on how many of these rows a rule would hold if the columns were independent.
 
-    Few rows agree easily: of two with one value in the first column, both have the same in the second as
-    often as any two rows have.
+    A few rows agree easily: two rows with the same value in the first column agree in the second as often
+    as any two rows do.
     """
     times = np.append(found.times, 0)[codes]
     counted = (times >= fewest) & (others >= 0)

@@ -1,4 +1,4 @@
-"""What dangers are looked for in: the raw table, the recipe, and what is published of them."""
+"""Where dangers are looked for: the raw table, the recipe, and what is published."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, repr=False)
 class Values:
-    """The columns of a table as numbers; each is computed once, for all that look at it."""
+    """The columns of a table as numbers, each computed once."""
 
     table: pl.DataFrame
     _known: dict[str, Codes] = field(default_factory=dict)
 
     def codes(self, name: str) -> Codes:
-        """Number the different values of a column, in the order of the input; -1 where one is missing.
+        """Number the distinct values of a column, in the order of the input; -1 where one is missing.
 
-        Equal is what the verifier takes for equal: 1 and 1.0 are one value.
+        Values are equal if the verifier considers them equal: 1 and 1.0 are one value.
         """
         if name not in self._known:
             self._known[name] = _numbered(series(self.table, name))
@@ -41,16 +41,16 @@ def _numbered(values: pl.Series) -> Codes:
         values = values.fill_nan(None)
     texts = values.cast(pl.String)
     first, number = _distinct(texts)
-    forms = comparable(texts.gather(first))  # of different texts only: it takes longer than to find them
+    forms = comparable(texts.gather(first))  # of distinct texts only: it is slower than finding those
     codes = np.where(forms.is_null().to_numpy(), -1, _distinct(forms)[1])
     return codes[number]
 
 
 def _distinct(values: pl.Series) -> tuple[Codes, Codes]:
-    """Return a place where each different value stands, and the number of each value.
+    """Return the index of one row with each distinct value, and the number of each value.
 
-    64-bit hashes stand for the values: two of a million differ with all but certainty, and they are much
-    quicker to compare than texts.
+    Values are compared by 64-bit hashes: among a million, a collision is all but impossible, and they are
+    much faster to compare than texts.
     """
     _, first, number = np.unique(values.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
     return first.astype(np.int64), number.astype(np.int64)
@@ -71,7 +71,7 @@ class Scene:
     labels : ndarray of shape (n_rows,), int32
         The class of each encoded row, -1 for one that is left out.
     published : Published or None
-        What is published of the quasi columns; None where they are released as they are.
+        What is published of the quasi columns; None where they are released unchanged.
     word : str
         What the rows of one label are called: classes or groups.
     """
@@ -99,10 +99,10 @@ class Scene:
 
     @property
     def identifiers(self) -> list[str]:
-        """The identifiers that could be read: of a column that is left out any type will do."""
+        """The identifiers that could be read: a column that is not released may have any type."""
         return [name for name in self.recipe.named("identifier") if name in self.values.table.columns]
 
     @property
     def shown(self) -> list[str]:
-        """The columns that are released as they are."""
+        """The columns that are released unchanged."""
         return self.recipe.named("keep", "sensitive")

@@ -1,16 +1,16 @@
-"""Values that only one row, or one person, has: they name people as an identifier does."""
+"""Values that only one row, or one person, has: they identify people like an identifier."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.dangers.danger import FEWEST_ROWS, NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, is_accepted, part, shown
 from shoal.dangers.scene import Codes, Scene, Values
 from shoal.errors import Fault, RecipeError
 from shoal.recipe import Recipe
 from shoal.table.columns import IntArray
 
-REFUSED = 0.5  # a kept column that has own values in more than this share of the rows
+REFUSED = 0.5  # share of rows with a unique value above which a kept column is refused
 
 
 def refuse_unique(values: Values, recipe: Recipe) -> None:
@@ -24,23 +24,23 @@ def _refuse(own: dict[str, int], rows: int, recipe: Recipe) -> None:
     faults = [
         _fault(name, number, rows, recipe)
         for name, number in own.items()
-        if rows >= FEWEST_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
+        if rows >= MIN_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
     ]
     if faults:
         raise RecipeError.from_faults(faults)
 
 
 def _fault(name: str, own: int, rows: int, recipe: Recipe) -> Fault:
-    message = f"Kept column `{name}` {_has(own, rows, recipe)}: it names people as an identifier does."
+    message = f"Kept column `{name}` {_has(own, rows, recipe)}: it identifies people like an identifier."
     hint = (
-        "give it the role identifier, quasi or drop, or take the danger knowingly: "
+        "give it the role identifier, quasi or drop, or accept the risk: "
         f'accept = ["unique"] in [columns.{name}] (--accept {name}=unique)'
     )
     return Fault("danger.unique_kept", message, hint)
 
 
 def unique(scene: Scene) -> list[Danger]:
-    """Find kept and sensitive columns with own values in a notable share of the released rows."""
+    """Find kept and sensitive columns with unique values in a notable share of the released rows."""
     people = None if scene.encoded.person is None else scene.encoded.person[scene.inside]
     own = {name: own_rows(scene.codes(name)[scene.inside], people) for name in scene.shown}
     rows, recipe = scene.released, scene.recipe
@@ -48,7 +48,7 @@ def unique(scene: Scene) -> list[Danger]:
     return [
         _danger(name, number, rows, recipe)
         for name, number in own.items()
-        if rows >= FEWEST_ROWS and number > NOTABLE * rows
+        if rows >= MIN_ROWS and number > NOTABLE * rows
     ]
 
 
@@ -67,7 +67,7 @@ def _has(own: int, rows: int, recipe: Recipe) -> str:
 
 
 def own_rows(codes: Codes, people: Codes | IntArray | None) -> int:
-    """Count the rows whose value only one row or, where people are known, only one person has."""
+    """Count the rows whose value only one row, or only one person where people are known, has."""
     present = codes >= 0
     times = np.bincount(codes[present])
     if people is None:

@@ -1,1 +1,1 @@
-"""Where clusterers run."""
+"""Run clusterers and make sure that their classes meet the goals."""

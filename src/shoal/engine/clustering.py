@@ -15,7 +15,7 @@ from shoal.cluster.registry import MethodInfo, chosen_options
 from shoal.errors import InfeasibleError
 from shoal.privacy.feasible import rows_to_leave_out
 from shoal.privacy.goalset import GoalSet
-from shoal.privacy.repair import Mended, repair, told_loss
+from shoal.privacy.repair import Repaired, loss_text, repair
 from shoal.recipe import Recipe
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
@@ -43,7 +43,7 @@ def cluster(
     found = (
         make(may_suppress).fit(part, progress)
         if goals is None
-        else _meeting(goals, part, make, may_suppress, method.clusterer.keeps_goals, progress)
+        else _cluster_with_goals(goals, part, make, may_suppress, method.clusterer.keeps_goals, progress)
     )
     if inside.all():
         return found
@@ -52,7 +52,7 @@ def cluster(
     return replace(found, labels=labels)
 
 
-def _meeting(
+def _cluster_with_goals(
     goals: GoalSet,
     part: Encoded,
     make: Callable[..., Clusterer[Any]],
@@ -60,45 +60,45 @@ def _meeting(
     keeps_goals: bool,
     progress: Tick | None,
 ) -> ClusterResult:
-    """Cluster so that every class meets every goal, in two ways, and take the one that loses less.
+    """Cluster with two strategies so that every class meets every goal, and take the one that loses less.
 
-    *Building*: the method keeps the goals as far as it can. *Mending*: it minds k rows alone. Either way
-    the classes that fail in the end are repaired. A method that keeps all goals needs no second way,
-    unless rows may be left out, which mending alone does.
+    *Building*: the method keeps the goals as far as it can. *Repairing*: it enforces k alone. With both,
+    classes that still fail are repaired. A method that keeps all goals needs no second strategy, unless
+    rows may be left out, which only the repair does.
     """
-    ways: dict[str, tuple[ClusterResult, Mended]] = {}
+    strategies: dict[str, tuple[ClusterResult, Repaired]] = {}
     refused: InfeasibleError | None = None
-    for at, (name, asked) in enumerate((("building", goals.kernel), ("mending", None))):
+    for at, (name, asked) in enumerate((("building", goals.kernel), ("repairing", None))):
         tick = None if progress is None else _half(progress, at)
-        found = _released_enough(goals, part, partial(make, goals=asked), may_suppress, tick)
+        found = _fit(goals, part, partial(make, goals=asked), may_suppress, tick)
         if found.levels is not None:
-            return found  # whole columns are published at one level, which no repair may change
+            return found  # whole columns are published at one level, which a repair must not change
         if keeps_goals and may_suppress == 0 and goals.judge(found.labels).good.all():
             return found
         left = may_suppress - int((found.labels < 0).sum())
         try:
-            ways[name] = found, repair(part, found.labels, goals, left)
-        except InfeasibleError as error:  # where classes share people, the other way may still do
+            strategies[name] = found, repair(part, found.labels, goals, left)
+        except InfeasibleError as error:  # where classes share people, the other strategy may still succeed
             refused = error
-    if not ways:
-        assert refused is not None  # both ways were refused
+    if not strategies:
+        assert refused is not None  # both strategies failed
         raise refused
-    losses = {name: mended.loss for name, (_, mended) in ways.items()}
+    losses = {name: repaired.loss for name, (_, repaired) in strategies.items()}
     name = min(losses, key=losses.__getitem__)
-    found, mended = ways[name]
-    told = ", ".join(f"{way} {told_loss(loss)}" for way, loss in losses.items())
-    remark = f"goals kept by {name}: Total IL by {told}"
-    return replace(found, labels=mended.labels, remarks=(*found.remarks, remark, *mended.remarks))
+    found, repaired = strategies[name]
+    listed = ", ".join(f"{strategy} {loss_text(loss)}" for strategy, loss in losses.items())
+    remark = f"goals kept by {name}: Total IL by {listed}"
+    return replace(found, labels=repaired.labels, remarks=(*found.remarks, remark, *repaired.remarks))
 
 
-def _released_enough(
+def _fit(
     goals: GoalSet,
     part: Encoded,
     make: Callable[..., Clusterer[Any]],
     may_suppress: int,
     progress: Tick | None,
 ) -> ClusterResult:
-    """Run a method; once more without leaving rows out, where no partition of the others meets the goals."""
+    """Run a method; if no partition of the rows it kept meets the goals, run it again and keep all rows."""
     goals.set_released(np.ones(part.n_rows, dtype=bool))
     found = make(may_suppress).fit(part, progress)
     if (found.labels >= 0).all() or goals.could_hold(found.labels >= 0):
@@ -108,12 +108,12 @@ def _released_enough(
 
 
 def _half(progress: Tick, done: int) -> Tick:
-    """Let one of two runs fill its half of the bar."""
-    return lambda share, told="": progress((done + share) / 2, told)
+    """Report the progress of one of two runs as its half of the whole."""
+    return lambda share, text="": progress((done + share) / 2, text)
 
 
 def rows_with_values(encoded: Encoded, recipe: Recipe, allowed: int) -> npt.NDArray[np.bool_]:
-    """Mark the rows that can be released: where missing quasi values are left out, those that have all."""
+    """Mark the rows that can be released: only complete ones where missing values are suppressed."""
     if recipe.privacy.missing != "suppress":
         return np.ones(encoded.n_rows, dtype=bool)
     missing = encoded.missing_rows()
@@ -126,6 +126,6 @@ def rows_with_values(encoded: Encoded, recipe: Recipe, allowed: int) -> npt.NDAr
 def _too_many_missing(left_out: int, rows: int, share: float) -> InfeasibleError:
     return InfeasibleError(
         "infeasible.suppression",
-        f"{left_out} of {rows} rows miss a quasi value, but only a share of {share} may be left out.",
+        f"{left_out} of {rows} rows lack a quasi value, but only a share of {share} may be left out.",
         'raise max_suppressed, or set missing = "category" in [privacy]',
     )

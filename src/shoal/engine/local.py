@@ -21,6 +21,6 @@ def run(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | N
         found = cluster(encoded, recipe, method, progress)
     else:
         found = cluster_cells(encoded, recipe, method, cell_rows, progress)
-    if recipe.output.values != "generalize":  # one text is published for each class, whatever it has
+    if recipe.output.values != "generalize":  # each class publishes one value, however mixed it is
         return found
     return replace(found, remarks=(*found.remarks, *unlike_remarks(encoded, recipe.privacy.k)))

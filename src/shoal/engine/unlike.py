@@ -1,4 +1,4 @@
-"""Columns of texts that hardly k rows share: without a hierarchy nothing of them can be published."""
+"""Text columns whose values rarely occur in k rows: without a hierarchy they cannot be generalized."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from shoal.table.columns import Encoded, TreeColumn
 
-_NEARLY_ALL = 0.9  # share of the rows with a text that fewer than k rows have
+_NEARLY_ALL = 0.9  # share of the rows whose text fewer than k rows have
 
 
 def unlike_remarks(encoded: Encoded, k: int) -> tuple[str, ...]:
-    """Name the quasi columns without a hierarchy in which nearly no text is that of k rows.
+    """Name the quasi columns without a hierarchy in which hardly any text occurs in k rows.
 
-    No class of k rows can agree in such a column, so that it is published as sets or lost. This is
-    about use, not about safety: hence a remark, and not a warning.
+    No class of k rows can agree in such a column, so it is published as sets or lost. This concerns
+    utility, not privacy: hence a remark, not a warning.
     """
     return tuple(
         remark
@@ -31,5 +31,5 @@ def _remark(column: TreeColumn, k: int) -> str:
     different = int(np.count_nonzero(counts))
     return (
         f"Column `{column.name}` has {different:,} different texts in {rows:,} rows and no hierarchy: "
-        "it is lost nearly everywhere. Drop it, or give it a hierarchy, such as { prefix = 1 }."
+        "it is lost almost everywhere. Drop it, or give it a hierarchy, such as { prefix = 1 }."
     )

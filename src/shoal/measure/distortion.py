@@ -12,8 +12,8 @@ from shoal.table.readings import FloatArray
 def distortion(encoded: Encoded, labels: IntArray, costs: FloatArray) -> float | None:
     """Return the sum over rows and columns of the distance from leaf to published level.
 
-    `costs` are by weighted hierarchical distance (`readings.Whd`); a suppressed row counts as
-    published at the roots. None when a column has no tree.
+    `costs` are weighted hierarchical distances; a suppressed row counts as published at the roots.
+    None when a column has no tree.
     """
     if any(isinstance(column, RangeColumn) for column in encoded.columns):
         return None
@@ -23,7 +23,7 @@ def distortion(encoded: Encoded, labels: IntArray, costs: FloatArray) -> float |
 
 
 def distortion_ratio(encoded: Encoded, labels: IntArray, costs: FloatArray) -> float | None:
-    """Return the distortion as a share of that of a table with everything at the root."""
+    """Return the distortion relative to a table with everything at the root."""
     found = distortion(encoded, labels, costs)
     most = encoded.n_rows * _columns_with_levels(encoded)
     if found is None:
@@ -38,7 +38,7 @@ def _columns_with_levels(encoded: Encoded) -> int:
 
 
 def modification_rate(encoded: Encoded, labels: IntArray, costs: FloatArray) -> float:
-    """Return the share of quasi cells that were changed; those of suppressed rows are."""
+    """Return the share of quasi cells that were changed, including those of suppressed rows."""
     sizes = np.bincount(labels[labels >= 0], minlength=len(costs))
     changed = float(sizes @ (costs > 0).sum(axis=1))
     suppressed = encoded.n_rows - int(sizes.sum())

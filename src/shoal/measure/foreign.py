@@ -1,7 +1,7 @@
 """How ARX, sdcMicro, anjana and R spell generalized values.
 
-Spelling only: the ends of an interval stay texts, and what they mean is up to the column (`lines`, `nodes`).
-docs/measure.md says which tool writes what.
+Spelling only: the ends of an interval remain texts, and the column decides what they mean (`lines`,
+`nodes`). docs/measure.md lists which tool writes what.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 SUPPRESSED, MISSING = "suppressed cell", "missing mark"
 MASKED, SET, UNESCAPED = "masked ending", "set of values", "value without escape"
 PERIOD = "calendar period"
-BLANKS = ("NA", "<NA>")  # R's own texts for a value that is not there
+BLANKS = ("NA", "<NA>")  # R's own texts for a missing value
 
 _BRACKETS = re.compile(r"(?P<open>[\[\](])(?P<low>[^,]+),(?P<high>[^,]+)(?P<close>[\[\])])")
 _SIGN = re.compile(r"(?P<sign>[<>]=?)(?P<end>.+)")
@@ -23,14 +23,14 @@ _STARS = re.compile(r"(?P<kept>[^*]*)(?P<stars>\*+)")
 
 @dataclass(frozen=True)
 class Interval:
-    """What lies between two texts; None is the end of the raw table.
+    """What is between two texts; None is the end of the raw table.
 
     Parameters
     ----------
     low, high : str or None
-        The ends as they are written.
+        The ends as written.
     has_low, has_high : bool
-        Whether the ends themselves belong to it.
+        Whether the interval includes its ends.
     """
 
     style: str

@@ -1,4 +1,4 @@
-"""Published labels, column by column: what each means, how it was read, and which mean nothing."""
+"""Published labels, column by column: what each means, how it was read, and which are invalid."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ColumnLabels:
     cells: dict[str, int]
 
     def costs(self, reading: Reading) -> FloatArray:
-        """Return what each class loses, between 0 and 1."""
+        """Return the loss of each class, between 0 and 1."""
         by_label = np.array([_cost(self.column, meaning, reading) for meaning in self.meanings])
         by_node = self._node_costs(reading)
         at = np.array([-1 if meaning.node is None else meaning.node for meaning in self.meanings])
@@ -70,11 +70,11 @@ class ColumnLabels:
 
 
 def _cost(column: QuasiColumn, meaning: Meaning, reading: Reading) -> float:
-    """Cost what is no node: a stretch, a loss, or leaves under a single root."""
+    """Return the cost of a label that is no node: a range, a lost value, or leaves under a single root."""
     if meaning.leaves is None or isinstance(column, RangeColumn):
         return meaning.cost
     if reading != "order":
-        return 1.0  # under a single root any two values are as far apart as can be
+        return 1.0  # under a single root any two values are at the maximum distance
     domain = column.tree.n_leaves - int(column.has_missing)
     return (meaning.leaves[1] - meaning.leaves[0]) / (domain - 1)
 
@@ -86,12 +86,12 @@ class Labels:
     columns: list[ColumnLabels]
 
     def costs(self, reading: Reading = "height") -> FloatArray:
-        """Return what each class loses in each column, of shape (n_classes, n_columns)."""
+        """Return the loss of each class in each column, of shape (n_classes, n_columns)."""
         return np.array([column.costs(reading) for column in self.columns]).T.reshape(-1, len(self.columns))
 
     @property
     def read_as(self) -> dict[str, list[dict[str, str | int]]]:
-        """The styles of other tools, for each column that has any, the most frequent first."""
+        """The styles of other tools, for each column that has any, most frequent first."""
         return {
             labels.column.name: [
                 {"style": style, "cells": cells}
@@ -108,10 +108,10 @@ def read_labels(encoded: Encoded, texts: pl.DataFrame, sizes: Sizes, missing: Co
     Parameters
     ----------
     encoded : Encoded
-        The raw table: its values, ranges and trees say what a label can mean.
+        The raw table: its values, ranges and trees define what a label can mean.
     texts : polars.DataFrame
         One row for each class, one column for each quasi column, null where a value is missing; or two
-        columns of bounds, null where everything is lost.
+        columns of bounds, null where the value is lost.
     sizes : ndarray of shape (n_classes,), int
         How many rows each class has.
     missing : collection of str
@@ -120,7 +120,7 @@ def read_labels(encoded: Encoded, texts: pl.DataFrame, sizes: Sizes, missing: Co
     Raises
     ------
     DataError
-        `data.labels` for labels that mean nothing, of all columns at once.
+        `data.labels` for invalid labels, of all columns at once.
     """
     blanks = {*missing, *foreign.BLANKS, ""}
     found = [_column_labels(column, texts, sizes, blanks) for column in encoded.columns]
@@ -178,10 +178,10 @@ def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meani
 def _blanks_settled(
     column: QuasiColumn, meanings: list[Meaning], rows: list[int]
 ) -> tuple[list[Meaning], dict[str, int]]:
-    """Say what blank cells cost, and count the cells of each foreign style.
+    """Work out what blank cells cost, and count the cells of each foreign style.
 
-    As many blanks as the raw column has missing values may be these values, which lose nothing; what is more
-    was there before and is lost. Which cell is which cannot be seen: each costs the share that is lost.
+    As many blanks as the raw column has missing values may be those values, which lose nothing; any others
+    had a value that is lost. Since it is unknown which is which, each blank costs the share that is lost.
     """
     cells: Counter[str] = Counter()
     for meaning, n_rows in zip(meanings, rows, strict=True):
@@ -207,5 +207,5 @@ def _fault(column: QuasiColumn, n_cells: int, n_labels: int) -> Fault:
 
 
 def counted(number: int, word: str) -> str:
-    """Write a number of things."""
+    """Format a number with its noun."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -1,7 +1,7 @@
-"""Labels of numeric, date and ordinal columns: a value, or a stretch of the line between lowest and highest.
+"""Labels of numeric, date and ordinal columns: a value, or a range between the lowest and the highest.
 
-A label must hold at least one value of the raw table: a generalized value stands for some row of it. Its ends
-may lie outside of the table, as those on a grid do; it then costs its whole width, but never more than all.
+A label must contain at least one value of the raw table: a generalized value represents some row of it. Its
+ends may be outside the table's range, as on a grid; it then costs its full width, but never more than 1.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
-from shoal.measure.numbers import Number, calendar_period, in_days, number_of, stretch
+from shoal.measure.numbers import Number, calendar_period, ends_of, in_days, number_of
 from shoal.table.columns import RangeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
 
@@ -34,7 +34,7 @@ class LineReader:
         self._numbers: list[Number] = column.numbers.tolist()
 
     def own(self, text: str) -> Meaning | None:
-        """Read a label in one of shoal's own forms; None if it is in none."""
+        """Read a label in one of shoal's own forms; None for any other."""
         value = parse(text)
         if isinstance(value, Lost):
             return Meaning(cost=1.0)
@@ -43,13 +43,13 @@ class LineReader:
         return self._value(None, value.text) if isinstance(value, Value) else None
 
     def foreign(self, text: str) -> Meaning | None:
-        """Read a label as another tool may have written it; None if it is nonsense."""
+        """Read a label as another tool may have written it; None if it is invalid."""
         return (
             self._value(foreign.UNESCAPED, text) or self._masked(text) or self._set(text) or self._cut(text)
         )
 
     def bounds(self, low: str | None, high: str | None) -> Meaning | None:
-        """Read two bounds that are columns of their own; where both are null, everything is lost."""
+        """Read two bounds from separate columns; where both are null, the value is lost."""
         if low is None and high is None:
             return Meaning(cost=1.0)
         if low is None or high is None:
@@ -67,7 +67,7 @@ class LineReader:
         return slack > 0 and self._holds(number - slack, number + slack)
 
     def _masked(self, text: str) -> Meaning | None:
-        """Read digits of which the last are masked, where all numbers have as many."""
+        """Read digits with a masked ending, where all numbers have the same number of digits."""
         mask = foreign.mask(text)
         if mask is None:
             return None
@@ -82,7 +82,7 @@ class LineReader:
         return self._between(foreign.MASKED, low, high)
 
     def _set(self, text: str) -> Meaning | None:
-        """Read a set of values as what lies between the lowest and the highest."""
+        """Read a set of values as the range from the lowest to the highest."""
         value = parse(text)
         numbers = [self._number(member) for member in value.members] if isinstance(value, Set) else []
         known = [number for number in numbers if number is not None]
@@ -95,7 +95,7 @@ class LineReader:
         found = foreign.interval(text)
         if self._column.kind == "date":
             found = calendar_period(text) or (found and in_days(found)) or found
-        ends = None if found is None else stretch(found, self._number, whole=self._whole)
+        ends = None if found is None else ends_of(found, self._number, whole=self._whole)
         if found is None or ends is None or not self._numbers:
             return None
         low, high = ends
@@ -124,7 +124,7 @@ class LineReader:
         return Meaning(style, cost=min(1.0, width))
 
     def _holds(self, low: Number, high: Number, *, has_low: bool = True, has_high: bool = True) -> bool:
-        """Say whether a value of the raw table lies between."""
+        """Return whether the range contains a value of the raw table."""
         first = (bisect_left if has_low else bisect_right)(self._numbers, low)
         last = (bisect_right if has_high else bisect_left)(self._numbers, high)
         return first < last

@@ -1,7 +1,7 @@
 """Measures of information loss for a partition into classes.
 
-*Tight* losses come from the original values of a class's members, *published* ones from what was
-released. They differ when a method publishes more general values than its classes need.
+*Tight* losses are computed from the raw values of a class's members, *published* ones from the released
+values. They differ when a method publishes more general values than its classes need.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64] | No
     labels : ndarray of shape (n_rows,), int32
         Class of each row, -1 for a suppressed row, which costs the sum of the weights.
     costs : ndarray of shape (n_classes, n_columns), float64
-        What each class loses in each column, between 0 and 1; None where classes are published as
-        typical values, for which the losses of boxes are not defined.
+        The loss of each class in each column, between 0 and 1; None where classes are published as
+        typical values, for which box losses are not defined.
 
     Notes
     -----
-    IL and GCP after [byun2007] and [he2012], with GCP = IL / (n x sum of the weights); DM is the sum
+    IL and GCP follow [byun2007] and [he2012], with GCP = IL / (n x sum of the weights); DM is the sum
     of squared class sizes plus n for each suppressed row; C_avg = (n / classes) / k; CM is the share
     of rows that are suppressed or differ from their class's majority label; the distortion ratio is
-    that of [li2006] with uniform weights, for which WHD is the height of the node over the tree's.
+    that of [li2006] with uniform weights, for which WHD is the node's height over the tree's.
     n counts input rows.
     """
     n = encoded.n_rows
@@ -68,7 +68,7 @@ def loss(encoded: Encoded, labels: IntArray, costs: npt.NDArray[np.float64] | No
 
 
 def classification_metric(labels: IntArray, label: IntArray) -> float:
-    """Return the share of rows that are suppressed or not of their class's majority label."""
+    """Return the share of rows that are suppressed or differ from their class's majority label."""
     released = labels >= 0
     pairs = labels[released].astype(np.int64) << 32 | label[released]
     distinct, counts = np.unique(pairs, return_counts=True)

@@ -1,4 +1,4 @@
-"""What a published label means, as far as its cost goes."""
+"""What a published label means for its cost."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Meaning:
     style : str or None
         How another tool spells it; None for shoal's own forms.
     cost : float
-        Between 0 and 1; does not count where there is a node or leaves.
+        Between 0 and 1; ignored where there is a node or leaves.
     node : int or None
         A node of the column's tree.
     leaves : tuple of int, or None
-        The first and the last of the leaves.
+        The first and the last leaf.
     """
 
     style: str | None = None

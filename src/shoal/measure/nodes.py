@@ -7,7 +7,7 @@ from functools import cached_property
 from shoal.hierarchy.build import number_text
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
-from shoal.measure.numbers import Stretch, number_of, stretch
+from shoal.measure.numbers import Ends, ends_of, number_of
 from shoal.table.columns import TreeColumn
 from shoal.table.forms import Lost, Set, Value, parse
 
@@ -25,7 +25,7 @@ class NodeReader:
         self._column = column
         tree = column.tree
         last = tree.n_nodes - int(column.has_missing)  # the leaf of missing values has no label
-        # A leaf that bears the label of the root comes later, and wins.
+        # A leaf with the same label as the root comes later, and wins.
         self._by_label = {tree.labels[node]: node for node in range(last)}
 
     def own(self, text: str) -> Meaning | None:
@@ -37,7 +37,7 @@ class NodeReader:
         return self._labelled(None, value.text if isinstance(value, Value) else text)
 
     def foreign(self, text: str) -> Meaning | None:
-        """Read a label as another tool may have written it; None if it is no node."""
+        """Read a label as another tool may have written it; None if it is not a node."""
         named = self._labelled(foreign.UNESCAPED, text) or self._number(text)
         mask = foreign.mask(text)
         if named is None and mask is not None and not mask.kept:
@@ -49,27 +49,27 @@ class NodeReader:
         return None if node is None else Meaning(style, node=node)
 
     def _number(self, text: str) -> Meaning | None:
-        """Read a number that is spelled in another way: 31.0 is 31."""
+        """Read a number that is spelled differently: 31.0 is 31."""
         number = number_of("numeric")(text) if self._column.kind == "numeric" else None
         return None if number is None else self._labelled(None, number_text(number))
 
     def _same_interval(self, text: str) -> Meaning | None:
-        """Read an interval as the node whose label says the same interval."""
+        """Read an interval as the node whose label denotes the same interval."""
         found = foreign.interval(text)
-        ends = self._stretch(text)
+        ends = self._ends(text)
         node = None if ends is None else self._by_interval.get(ends)
         return None if found is None or node is None else Meaning(found.style, node=node)
 
     @cached_property
-    def _by_interval(self) -> dict[Stretch, int]:
-        """The nodes by their intervals; of several with the same one, the lowest."""
-        return {ends: node for label, node in self._by_label.items() if (ends := self._stretch(label))}
+    def _by_interval(self) -> dict[Ends, int]:
+        """The nodes by interval; of several with the same interval, the lowest."""
+        return {ends: node for label, node in self._by_label.items() if (ends := self._ends(label))}
 
-    def _stretch(self, label: str) -> Stretch | None:
+    def _ends(self, label: str) -> Ends | None:
         found = foreign.interval(label)
         if found is None or self._column.kind not in ("numeric", "date"):
             return None
-        return stretch(found, number_of(self._column.kind), whole=self._whole)
+        return ends_of(found, number_of(self._column.kind), whole=self._whole)
 
     @cached_property
     def _whole(self) -> bool:
@@ -101,7 +101,7 @@ class FlatReader:
         return self._leaves(None, [value.text]) if isinstance(value, Value) else None
 
     def foreign(self, text: str) -> Meaning | None:
-        """Read a label as another tool may have written it; None if it holds no raw value."""
+        """Read a label as another tool may have written it; None if it contains no raw value."""
         if text in self._leaf:
             return Meaning(foreign.UNESCAPED)
         mask = foreign.mask(text)

@@ -1,4 +1,4 @@
-"""Texts as numbers on the line of a column: numbers, days, places in an order."""
+"""Texts as numbers on a column's axis: numbers, days, positions in an order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.measure.foreign import PERIOD, Interval
 
 Number = int | float
 NumberOf = Callable[[str], Number | None]
-Stretch = tuple[Number | None, Number | None]  # None where it reaches to the end of the raw table
+Ends = tuple[Number | None, Number | None]  # None where it extends to the end of the raw table
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -47,11 +47,11 @@ def _day(text: str) -> int | None:
         return None
 
 
-def stretch(found: Interval, number: NumberOf, *, whole: bool) -> Stretch | None:
+def ends_of(found: Interval, number: NumberOf, *, whole: bool) -> Ends | None:
     """Return the least and the greatest number of an interval; None if an end cannot be read.
 
-    Of whole numbers the ends are those inside: `[15, 55[` reaches from 15 to 54. Elsewhere there is no last
-    number before 55, and the end itself stands for it.
+    For whole numbers both ends are inside: `[15, 55[` runs from 15 to 54. Otherwise there is no last number
+    before 55, and the end itself is used.
     """
     low, high = (None if end is None else number(end) for end in (found.low, found.high))
     if (low is None) != (found.low is None) or (high is None) != (found.high is None):
@@ -64,7 +64,7 @@ def stretch(found: Interval, number: NumberOf, *, whole: bool) -> Stretch | None
 
 
 def calendar_period(text: str) -> Interval | None:
-    """Read a month or a year, or an interval from one year to before another.
+    """Read a month or a year as an interval of days.
 
     >>> calendar_period("02/2024")
     Interval(style='calendar period', low='2024-02-01', high='2024-02-29', has_low=True, has_high=True)
@@ -80,7 +80,7 @@ def calendar_period(text: str) -> Interval | None:
 
 
 def in_days(found: Interval) -> Interval | None:
-    """Turn an interval of years that does not hold its last one into one of days; None for any other."""
+    """Turn an interval of years that excludes its last one into one of days; None for any other."""
     if not (found.has_low and found.low and found.high) or found.has_high:
         return None
     if not (_YEAR.fullmatch(found.low) and _YEAR.fullmatch(found.high)):

@@ -1,4 +1,4 @@
-"""What published values cost, read from their texts and the raw table's ranges alone."""
+"""The cost of published values, from their texts and the raw table's ranges alone."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from shoal.table.readings import FloatArray, Reading
 
 
 def published_costs(encoded: Encoded, texts: pl.DataFrame, reading: Reading = "height") -> FloatArray:
-    """Return what each published class loses in each column, between 0 and 1.
+    """Return the loss of each published class in each column, between 0 and 1.
 
     Parameters
     ----------
     encoded : Encoded
-        The raw table: its ranges and trees are the yardstick.
+        The raw table: loss is relative to its ranges and trees.
     texts : polars.DataFrame
         One row for each class, one text column for each quasi column, null where a value is missing;
-        or two columns of bounds, null where everything is lost.
+        or two columns of bounds, null where the value is lost.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What classes lose when they are published as narrowly as possible, by each reading of NCP."""
+"""The loss of classes that are published as narrowly as possible, under each reading of NCP."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def tight_costs(encoded: Encoded, labels: IntArray, reading: Reading = "height") -> FloatArray:
-    """Return what each class loses in each column when it is published as narrowly as possible.
+    """Return the loss of each class in each column when it is published as narrowly as possible.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def tight_costs(encoded: Encoded, labels: IntArray, reading: Reading = "height")
 
 
 def order_costs(column: TreeColumn, low: IntArray, high: IntArray) -> FloatArray:
-    """Cost the range of positions in the order of leaves; a mix of missing and present costs 1."""
+    """Return the cost of ranges of positions in leaf order; a mix of missing and present costs 1."""
     domain = column.tree.n_leaves - int(column.has_missing)
     costs = (high - low) / max(1, domain - 1)
     return np.where((high == column.missing) & (low < high), 1.0, costs)

@@ -17,16 +17,16 @@ from shoal.table.frames import series
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class ReadRelease:
-    """A release, with what its labels mean.
+    """A release and the meaning of its labels.
 
     Parameters
     ----------
     frame : polars.DataFrame
-        Its rows, without those that are suppressed.
+        Its rows, without suppressed ones.
     class_of_row : ndarray of shape (n_rows,), int32
-        Rows that are published alike are one class.
+        Rows with identical published values form one class.
     labels : Labels or None
-        What the classes publish; None where these are typical values, which have no width.
+        What the classes publish; None for typical values, which have no width.
     read_as : dict
         For each column with labels in another tool's style, the styles and how many cells have them.
     """
@@ -43,15 +43,15 @@ class ReadRelease:
 
 
 def read_classes(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) -> ReadRelease:
-    """Put the rows of a release into classes and read what these publish.
+    """Group the rows of a release into classes and read what these publish.
 
     shoal leaves suppressed rows out; other tools keep them, with every quasi cell lost. Such rows count as
-    suppressed where some label is in another tool's style, or where they are fewer than k, as no class is.
+    suppressed if any label is in another tool's style, or if there are fewer than k, too few for a class.
 
     Raises
     ------
     DataError
-        `data.labels` where labels mean nothing.
+        `data.labels` where labels are invalid.
     """
     classes, numbers = classes_of(released, published_names(released, recipe))
     if recipe.output.values != "generalize":
@@ -71,8 +71,8 @@ def read_classes(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) -> Re
 def measure_release(encoded: Encoded, released: pl.DataFrame, recipe: Recipe) -> Loss:
     """Return the losses of a released table, rows in any order.
 
-    `encoded` is the raw table: its ranges and trees are the yardstick, and the rows that it has
-    more than the release are the suppressed ones.
+    `encoded` is the raw table: loss is relative to its ranges and trees, and the rows that it has
+    beyond those of the release are the suppressed ones.
     """
     return loss_of(encoded, read_classes(encoded, released, recipe), recipe)
 
@@ -98,7 +98,7 @@ def published_names(released: pl.DataFrame, recipe: Recipe) -> list[str]:
 
 
 def classes_of(table: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, IntArray]:
-    """Return the different combinations of the columns, and which one each row has."""
+    """Return the distinct combinations of the columns, and which one each row has."""
     plain = pl.DataFrame({str(at): series(table, name) for at, name in enumerate(names)})
     grouped = plain.with_row_index("row").group_by(plain.columns, maintain_order=True).agg("row")
     sizes = grouped["row"].list.len().to_numpy()
@@ -108,7 +108,7 @@ def classes_of(table: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, Int
 
 
 def _padded(numbers: npt.NDArray[np.int32], n_rows: int) -> IntArray:
-    """Put -1 for the rows that were suppressed."""
+    """Append -1 for the rows that were suppressed."""
     padded = np.full(n_rows, -1, np.int32)
     padded[: len(numbers)] = numbers
     return padded

@@ -1,4 +1,4 @@
-"""What an attacker who knows the quasi values of a person in the table can expect."""
+"""The risk of re-identification by an attacker who knows the quasi values of a person in the table."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Privacy goals beyond k: one goal, one file; what all of them need before, during and after clustering."""
+"""Privacy goals beyond k, one per file, and what they all need before, during and after clustering."""

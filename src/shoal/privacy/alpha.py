@@ -20,6 +20,6 @@ def measure(goal: AlphaK) -> Measure:
 
 
 def obstacle(goal: AlphaK, name: str, counts: Counts) -> Obstacle:
-    """Say what in the whole table stands against the goal."""
+    """Return what in the table makes the goal infeasible."""
     needed = ceil(1000 * int(counts.max()) / int(counts.sum())) / 1000
     return share_obstacle(f"alpha = {goal.alpha}", name, counts, f"raise alpha to {needed}")

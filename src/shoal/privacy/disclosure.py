@@ -1,6 +1,6 @@
 """delta-disclosure: a class changes no value's odds by a factor of e^delta or more [brickell2008]_.
 
-|ln(q / p)| < delta for every value of the release. A value that a class lacks makes it infinite, so
+|ln(q / p)| < delta for every value of the release. For a value that a class lacks it is infinite, so
 every class has every value. One class of all rows changes nothing, so every table can meet every delta.
 
 .. [brickell2008] Brickell, Shmatikov. The Cost of Privacy: Destruction of Data-Mining Utility in

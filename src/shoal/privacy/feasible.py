@@ -1,12 +1,12 @@
-"""What cannot be met by any partition is known before any work: the whole table as one class fails.
+"""Find infeasible goals before any work is done: those that the whole table fails as one class.
 
-Every goal that two classes meet, their union meets too. So when one class of all rows fails, every
-partition has a class that fails. Rows that may be left out can help: those with the most frequent
-value, because that makes the values more even.
+If two classes meet a goal, so does their union. So when one class of all rows fails, every partition has
+a class that fails. Leaving out rows can help: those with the most frequent value, because that evens out
+the distribution.
 
-With a subject column classes may share people, and then a union can be worse than both: its values are
-as many, but its people fewer than theirs together. What follows from the whole table then is only that
-there are too few people or too few different values; the rest is tried.
+With a subject column, classes may share people, and then a union can be worse than both: it has as many
+values, but fewer people than the two together. The whole table then only proves that there are too few
+people or too few different values; anything else has to be tried.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:
-    """Mark the fewest rows without which the whole table meets every goal; an error if too many.
+    """Mark the fewest rows without which the whole table meets every goal; raise if they are too many.
 
-    Of the rows with a value that is too frequent, random ones are taken.
+    They are drawn at random from the rows with a value that is too frequent.
     """
     from shoal.kernels import goals as kernel
 
@@ -50,7 +50,7 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
         while waiting[key] and left_out[waiting[key][-1]]:
             waiting[key].pop()
         if not waiting[key]:
-            break  # nobody has a value
+            break  # no row has a value
         row = waiting[key].pop()
         kernel.count_rows(goals.kernel, tally, np.array([row]), False)
         left_out[row] = True
@@ -60,15 +60,15 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
 
 
 def _failing(goals: GoalSet, tally: Any) -> list[int]:
-    """List the goals that the whole table fails; one class of all rows is never far from itself."""
+    """List the goals that the whole table fails; those that compare a class with it never fail."""
     from shoal.kernels import goals as kernel
 
     met = kernel.goals_met(goals.kernel, tally)
-    return [g for g, goal in enumerate(goals.asked) if _speaks_for_all(goals, goal) and not met[g]]
+    return [g for g, goal in enumerate(goals.asked) if _is_decisive(goals, goal) and not met[g]]
 
 
-def _speaks_for_all(goals: GoalSet, goal: Goal) -> bool:
-    """Return whether no partition meets a goal that the whole table fails."""
+def _is_decisive(goals: GoalSet, goal: Goal) -> bool:
+    """Return whether a goal that the whole table fails is infeasible for every partition."""
     if goals.counts_people:
         return isinstance(goal, LDiversity) and goal.variant == "distinct"
     return isinstance(goal, (LDiversity, AlphaK))
@@ -81,7 +81,7 @@ def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:
 
 
 def faults_of(goals: GoalSet, tally: Any, may_suppress: int) -> list[Fault]:
-    """Say what the whole table, counted in the tally, lacks."""
+    """Return the faults of the whole table, counted in the tally."""
     faults = []
     if tally.size[0] < goals.k:
         message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[0])}."
@@ -100,5 +100,5 @@ def _obstacle(goals: GoalSet, tally: Any, g: int) -> Obstacle:
     name = f"column {names}" if len(goal.columns) == 1 else f"columns {names} together"
     if isinstance(goal, LDiversity):
         return ldiversity.obstacle(goal, name, counts)
-    assert isinstance(goal, AlphaK)  # the others cannot fail on the whole table
+    assert isinstance(goal, AlphaK)  # no other goal can fail on the whole table
     return alpha.obstacle(goal, name, counts)

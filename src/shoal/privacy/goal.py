@@ -1,4 +1,4 @@
-"""What each goal's file tells of it: how the kernels count it, and why a table cannot meet it."""
+"""What each goal's file provides: how the kernels count it, and why a table cannot meet it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Measure:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why no partition of a table meets a goal: the number that makes it so, and what to do."""
+    """Why no partition of a table meets a goal: the number that rules it out, and what to do."""
 
     message: str
     hint: str
 
 
 def share_obstacle(asked: str, name: str, counts: Counts, hint: str) -> Obstacle:
-    """Say that one value is too frequent."""
+    """Return the obstacle that one value is too frequent."""
     most, all_values = int(counts.max()), int(counts.sum())
     return Obstacle(
         f"{asked} is asked for, but one value makes up {most} of {all_values} values of {name}.", hint

@@ -1,4 +1,4 @@
-"""All goals of a recipe on the rows of one table: what the clusterers keep and the release claims."""
+"""All goals of a recipe on the rows of one table: what clusterers keep and the release claims."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the goals say of the classes of a partition.
+    """How the classes of a partition score on the goals.
 
     Parameters
     ----------
     good : ndarray of shape (n_classes,), bool
         Whether the class has k people and meets every goal.
     people : int
-        Those of the class with the fewest.
+        The number in the class with the fewest.
     achieved : tuple of float
-        For each goal the number of the worst class: the lowest for l-diversity, the highest else.
+        For each goal, the number of the worst class: the lowest for l-diversity, otherwise the highest.
     holds : tuple of bool
         For each goal, whether every class meets it.
     """
@@ -40,12 +40,12 @@ class Judgement:
 
 
 class GoalSet:
-    """The goals of a recipe, k among them, for the rows of an encoded table.
+    """The goals of a recipe, including k, for the rows of an encoded table.
 
     Parameters
     ----------
     encoded : Encoded
-        With the values that each goal counts, and the people where a subject column tells.
+        With the values that each goal counts, and the people where there is a subject column.
     goals : sequence of Goal
     k : int
         How many people a class needs.
@@ -64,7 +64,7 @@ class GoalSet:
 
     @classmethod
     def of(cls, encoded: Encoded, recipe: Recipe) -> GoalSet | None:
-        """Return what the recipe asks for besides k rows, or None."""
+        """Return what the recipe asks for beyond k rows, or None."""
         if not recipe.privacy.goal and encoded.person is None:
             return None
         return cls(encoded, recipe.privacy.goal, recipe.privacy.k)
@@ -79,12 +79,12 @@ class GoalSet:
             self.kernel.whole[begin[g] : begin[g + 1]] = counts
 
     def could_hold(self, released: BoolArray) -> bool:
-        """Return whether these rows meet every goal as one class: if not, no partition of them does."""
+        """Return whether these rows meet every goal as one class; if not, no partition of them does."""
         whole = np.where(released, 0, -1).astype(np.int32)
         return bool(released.any()) and bool(self.judge(whole).good.all())
 
     def judge(self, labels: IntArray) -> Judgement:
-        """Judge a partition beside the rows that it releases: those with a label."""
+        """Judge a partition against the rows that it releases, those with a label."""
         from shoal.kernels import goals as kernel
 
         self.set_released(labels >= 0)
@@ -116,15 +116,15 @@ def measure_of(goal: Goal) -> Measure:
 
 
 def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
-    """Return whether values that occur so often would meet a goal that compares them with nothing else."""
+    """Return whether values with these counts meet a goal that does not compare them with the release."""
     from shoal.kernels import goals as kernel
 
     asked, found = measure_of(goal), np.array(counts, np.int64)
-    total, nothing, nobody = np.array([sum(counts)]), np.zeros(0, np.int64), np.zeros((1, 0), np.int32)
+    total, nothing, empty = np.array([sum(counts)]), np.zeros(0, np.int64), np.zeros((1, 0), np.int32)
     goals = kernel.Goals(
         k=0, kind=np.array([asked.kind]), bound=np.array([asked.bound]), second=np.array([asked.second]),
-        begin=np.array([0, len(found)]), code=nobody, person=nobody[0], pair=nobody, whole=found,
-        parent=nobody[0], height=nothing, node_at=np.zeros(2, np.int64),
+        begin=np.array([0, len(found)]), code=empty, person=empty[0], pair=empty, whole=found,
+        parent=empty[0], height=nothing, node_at=np.zeros(2, np.int64),
         leaf_node=np.zeros(len(found), np.int32),
     )  # fmt: skip
     tally = kernel.empty_tally(goals)._replace(counts=found, pairs=total, holders=total)
@@ -132,7 +132,7 @@ def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
 
 
 def by_class(labels: IntArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the rows class by class, ascending within one, and where each class ends."""
+    """Return the rows class by class, ascending within each, and where each class ends."""
     rows = np.flatnonzero(labels >= 0)
     rows = rows[np.argsort(labels[rows], kind="stable")]
     return rows, np.cumsum(np.bincount(labels[rows]))
@@ -177,7 +177,7 @@ def _kernel_goals(
 
 
 def _pairs(column: SensitiveColumn, person: IntArray) -> IntArray:
-    """Number the people with a value, one number for each value of theirs; -1 without any."""
+    """Number the pairs of a person and a value; -1 for rows without a value."""
     pairs = np.full(len(person), -1, np.int32)
     inside = column.codes >= 0
     keys = person[inside].astype(np.int64) * max(1, column.n_values) + column.codes[inside]

@@ -1,6 +1,6 @@
 """l-diversity: every class has at least l well-represented values.
 
-Four readings. *Distinct*: at least l different values. *Frequency*: l x r1 <= size, no value has a
+Four variants. *Distinct*: at least l different values. *Frequency*: l x r1 <= size, no value has a
 share above 1 / l [he2012, definition 3]. *Entropy*: exp(-sum q ln q) >= l. *Recursive* (c, l):
 r1 < c (r_l + ... + r_m), with the counts r1 >= r2 >= ... >= r_m. All but the second are from
 [machanavajjhala2006]_. The paper says that recursive (c, 1) always holds; here the inequality decides.
@@ -36,10 +36,10 @@ def measure(goal: LDiversity) -> Measure:
 
 
 def obstacle(goal: LDiversity, name: str, counts: Counts) -> Obstacle:
-    """Say what in the whole table stands against the goal."""
+    """Return what in the table makes the goal infeasible."""
     counts = np.sort(counts[counts > 0])[::-1]
     if len(counts) == 0:
-        return Obstacle(f"l = {goal.l} is asked for, but no row has a value of {name}.", "take the goal out")
+        return Obstacle(f"l = {goal.l} is asked for, but no row has a value of {name}.", "remove the goal")
     asked = f"l = {goal.asked}"
     if goal.variant == "distinct":
         values = f"only {len(counts)} different values" if len(counts) > 1 else "only one value"
@@ -49,11 +49,13 @@ def obstacle(goal: LDiversity, name: str, counts: Counts) -> Obstacle:
     if goal.variant == "entropy":
         shares = counts / counts.sum()
         number = exp(-float((shares * np.log(shares)).sum()))
-        message = f"{asked} is asked for, but all values of {name} are as diverse as {number:.3f} equal ones."
+        message = (
+            f"{asked} is asked for, but {name} is only as diverse as {number:.3f} equally frequent values."
+        )
         return Obstacle(message, f"lower l to {int(number * 1000) / 1000}, or choose another variant")
     tail = int(counts[int(goal.l) - 1 :].sum())
     message = (
         f"(c = {goal.c}, {asked}) is asked for, but the most frequent value of {name} occurs "
-        f"{int(counts[0])} times, and those from number {goal.asked} on {tail} times."
+        f"{int(counts[0])} times, and those from rank {goal.asked} on {tail} times in total."
     )
     return Obstacle(message, "lower l or raise c")

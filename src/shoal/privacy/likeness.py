@@ -1,7 +1,7 @@
 """beta-likeness: no value is much more frequent in a class than in the whole release [cao2012]_.
 
 For every value with q > p: *basic* (q - p) / p <= beta; *enhanced* (q - p) / p <= min(beta, -ln p), which
-binds frequent values too. Values that become rarer are not bounded. One class of all rows gains
+also bounds frequent values. Values that become rarer are not bounded. One class of all rows gains
 nothing, so every table can meet every beta.
 
 .. [cao2012] Cao, Karras. Publishing Microdata with a Robust Privacy Guarantee. PVLDB 5 (2012).

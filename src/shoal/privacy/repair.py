@@ -1,17 +1,17 @@
-"""Mend a partition in which some classes fail a goal: exchange rows, merge, or leave rows out.
+"""Repair a partition in which some classes fail a goal: exchange rows, merge, or leave rows out.
 
-Two ways are tried and measured, and the one that loses less is taken. *Merging*: a class that fails
-merges with the class that it costs least to merge with and be good, one of the nearest. *Dealing*: as
-long as that is cheaper it first exchanges rows with near classes, one for one or one for none, each
-time the cheapest exchange that brings it nearer to its goals and leaves the other good; then it
-merges. Either way it is left out instead where that is cheaper still and `max_suppressed` allows it.
+Two strategies are tried, and the one with the lower loss is taken. *Merging*: a failing class merges
+with the nearby class that makes it good at the lowest cost. *Dealing*: as long as that is cheaper, it
+first exchanges rows with nearby classes, one for one or one for none, each time by the cheapest exchange
+that brings it closer to its goals and keeps the other class good; then it merges. With either strategy,
+the class is left out instead where that is cheaper still and `max_suppressed` allows it.
 
-Every class is good in the end: merging goes on until it is, and one class of all rows is (that was
-checked before any work). Leaving rows out changes what classes are compared with, so afterwards all
-are judged again.
+Every class is good in the end: merging continues until it is, and one class of all rows is good (that
+was checked before any work). Leaving rows out changes what classes are compared with, so all of them are
+judged again afterwards.
 
-What is done here depends on sensitive values, and whoever knows the method can draw conclusions from
-it (the minimality attack of [wong2007]_). So it comes last, and only for classes that fail.
+What is done here depends on sensitive values, and an attacker who knows the method can draw conclusions
+from it (the minimality attack of [wong2007]_). So it comes last, and only for classes that fail.
 
 .. [wong2007] Wong, Fu, Wang, Pei. Minimality Attack in Privacy Preserving Data Publishing. VLDB 2007.
 """
@@ -29,14 +29,14 @@ from shoal.privacy.goalset import GoalSet, by_class
 from shoal.table.columns import Encoded, IntArray, numbered
 from shoal.table.fixed import fixed_columns
 
-_MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
-_REPAIRED_PER_CALL = 64  # classes; between two calls an interruption is seen
-_REACH = 2000  # classes on either side among which one looks for others
+_MAX_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
+_REPAIRED_PER_CALL = 64  # classes; interrupts are handled between calls
+_REACH = 2000  # classes on either side that are searched for partners
 
 
 @dataclass(frozen=True)
-class Mended:
-    """A partition of which every class is good, what it loses, and what was done."""
+class Repaired:
+    """A partition whose classes are all good, its loss, and what was done."""
 
     labels: IntArray
     loss: float
@@ -46,39 +46,41 @@ class Mended:
     remarks: tuple[str, ...] = ()
 
 
-def repair(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int) -> Mended:
-    """Return labels of which every class is good; those given if they already are."""
+def repair(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int) -> Repaired:
+    """Return labels whose classes are all good: those given if they already are."""
     failing = int((~goals.judge(labels).good).sum())
     if failing == 0:
-        return Mended(labels, _Run(encoded, labels, goals, 0, deals=False).loss(labels))
-    ways = {
-        "dealing": _mended(encoded, labels, goals, may_suppress, deals=True),
-        "merging": _mended(encoded, labels, goals, may_suppress, deals=False),
+        return Repaired(labels, _Run(encoded, labels, goals, 0, deals=False).loss(labels))
+    strategies = {
+        "dealing": _repaired(encoded, labels, goals, may_suppress, deals=True),
+        "merging": _repaired(encoded, labels, goals, may_suppress, deals=False),
     }
-    name, best = min(ways.items(), key=lambda way: way[1].loss)
+    name, best = min(strategies.items(), key=lambda strategy: strategy[1].loss)
     if isinf(best.loss):
         raise shared_people()
     done = [f"{best.exchanged} exchanges", f"{best.merged} mergers"]
     done += [f"{best.left_out} rows left out"] if best.left_out else []
     remark = (
-        f"{failing} of {int(labels.max()) + 1} classes failed a goal and were mended by {name} "
+        f"{failing} of {int(labels.max()) + 1} classes failed a goal and were repaired by {name} "
         f"({', '.join(done)}): Total IL by "
-        + ", ".join(f"{name} {told_loss(way.loss)}" for name, way in ways.items())
-        + "; this step looks at sensitive values"
+        + ", ".join(f"{name} {loss_text(repaired.loss)}" for name, repaired in strategies.items())
+        + "; this step depends on sensitive values"
     )
     return replace(best, remarks=(remark,))
 
 
-def told_loss(loss: float) -> str:
-    """Write a loss with three digits: all of them would be a digest of the raw table."""
+def loss_text(loss: float) -> str:
+    """Format a loss to three digits: at full precision it would be a digest of the raw table."""
     if not loss or isinf(loss):
         return f"{loss:.0f}"
     digits = 2 - floor(log10(loss))
     return f"{round(loss, digits):,.{max(0, digits)}f}"
 
 
-def _mended(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int, *, deals: bool) -> Mended:
-    """Mend again until nothing fails: rows that were left out change what classes are compared with."""
+def _repaired(
+    encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int, *, deals: bool
+) -> Repaired:
+    """Repair until nothing fails: leaving rows out changes what classes are compared with."""
     exchanged = merged = left_out = 0
     while True:
         goals.set_released(labels >= 0)
@@ -90,23 +92,23 @@ def _mended(encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: in
         left_out, may_suppress = left_out + more, may_suppress - more
         is_good = bool(goals.judge(labels).good.all())
         if more == 0 or is_good:
-            # Only where classes share people can one class of all rows fail.
+            # One class of all rows can fail only where classes share people.
             loss = run.loss(labels) if is_good else inf
-            return Mended(labels, loss, exchanged, merged, left_out)
+            return Repaired(labels, loss, exchanged, merged, left_out)
 
 
 def shared_people() -> InfeasibleError:
-    """Say that even one class of all rows fails: only people with several values make that possible."""
+    """Return the error that even one class of all rows fails, which takes people with several values."""
     return InfeasibleError(
         "infeasible.goal",
-        "No partition was found that meets all goals: some people have several values, and even in one "
-        "class of all rows too many share one.",
-        "loosen the goals, or keep one row for each person",
+        "No partition that meets all goals was found: some people have several values, and even in one "
+        "class of all rows too many people share a value.",
+        "relax the goals, or keep one row per person",
     )
 
 
 class _Run:
-    """One pass over the classes: the arrays, and the calls of the kernel."""
+    """One pass over the classes: the arrays, and the calls to the kernel."""
 
     def __init__(
         self, encoded: Encoded, labels: IntArray, goals: GoalSet, may_suppress: int, *, deals: bool
@@ -121,7 +123,7 @@ class _Run:
         n_classes = len(ends)
         self.fixed, self.n_classes = fixed, n_classes
         self.whole = sum(round(column.weight * fixed.unit) for column in encoded.columns)
-        # Boxes that are tried out: two classes without each of their rows.
+        # Trial boxes: two classes without each of their rows.
         tried = 2 * (kernel.MOST_PAIRS + 2)
         self.classes: Any = empty_classes(n_classes + tried, len(fixed.span), len(fixed.leaf))
         lists = kernel.Rows(
@@ -146,7 +148,7 @@ class _Run:
         return numbered(self._labels)
 
     def loss(self, labels: IntArray) -> float:
-        """Return Total IL; a row left out costs everything."""
+        """Return Total IL; a row that is left out costs the sum of the weights."""
         size, diversity = self.classes.size[: self.n_classes], self.classes.diversity[: self.n_classes]
         return float(size @ diversity + int((labels < 0).sum()) * self.whole) / self.fixed.unit
 
@@ -155,7 +157,7 @@ def _empty_counts(n_classes: int, tally: Any) -> Any:
     from shoal.kernels import repair as kernel
 
     n_values, n_goals = len(tally.counts), len(tally.pairs)
-    n_values = n_values if n_classes * n_values <= _MOST_COUNTS else 0
+    n_values = n_values if n_classes * n_values <= _MAX_COUNTS else 0
     return kernel.Counts(
         np.zeros((n_classes, n_values), np.int64), np.zeros((n_classes, n_goals), np.int64),
         np.zeros((n_classes, n_goals), np.int64), np.zeros(n_classes, np.int64),

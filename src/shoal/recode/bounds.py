@@ -21,7 +21,7 @@ _FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 
 @dataclass(frozen=True)
 class Ends:
-    """One possible end of a range for each value of a column, as texts and as numbers."""
+    """One possible end of a range for each value of a column, as text and as a number."""
 
     texts: list[str]
     numbers: list[Fraction]
@@ -36,7 +36,7 @@ def tight_ends(column: RangeColumn) -> tuple[Ends, Ends]:
 def snapped_ends(column: RangeColumn, grid: float) -> tuple[Ends, Ends]:
     """Return the grid points at or below, and above, each value.
 
-    The grid is aligned at 0 and does not depend on the data. A range never is a single point: a
+    The grid is aligned at 0 and does not depend on the data. A range is never a single point: a
     value on the grid gets the next point above it as its high end.
     """
     step = _step(column, grid)
@@ -54,13 +54,13 @@ def snapped_ends(column: RangeColumn, grid: float) -> tuple[Ends, Ends]:
 
 
 def _step(column: RangeColumn, grid: float) -> Fraction:
-    """Return the grid's step; days and positions go by whole steps."""
+    """Return the grid's step; days and positions take whole steps."""
     step = Fraction(repr(grid))
     return step if column.kind == "numeric" else Fraction(ceil(step))
 
 
 def _exact(number: float) -> Fraction:
-    """Return the number as its shortest decimal text says, so that 0.3 lies on a grid of 0.1."""
+    """Return the number that its shortest decimal text denotes, so that 0.3 is on a grid of 0.1."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
@@ -69,17 +69,17 @@ def _ends(column: RangeColumn, numbers: list[Fraction]) -> Ends:
 
 
 def end_text(column: RangeColumn, number: Fraction) -> str:
-    """Write a number as the column's values are written."""
+    """Format a number like the column's values."""
     if column.kind == "ordinal":
         return column.order[int(number)]
     if column.kind == "date":
-        day = min(max(int(number), _FIRST_DAY), _LAST_DAY)  # a wide grid may reach beyond the calendar
+        day = min(max(int(number), _FIRST_DAY), _LAST_DAY)  # a wide grid may extend past the calendar
         return (_EPOCH + timedelta(days=day)).isoformat()
     return number_text(int(number) if number.denominator == 1 else float(number))
 
 
 def as_text(column: RangeColumn, low: IntArray, high: IntArray, grid: float | None) -> pl.Series:
-    """Write each class's range as one text."""
+    """Format each class's range as one text."""
     lows, highs = tight_ends(column) if grid is None else snapped_ends(column, grid)
 
     def write(first: int, second: int) -> str | None:
@@ -98,7 +98,7 @@ def as_text(column: RangeColumn, low: IntArray, high: IntArray, grid: float | No
 
 
 def as_columns(column: RangeColumn, text: pl.Series) -> dict[str, pl.Series]:
-    """Turn ranges into two typed columns; both are null where a range is lost or missing."""
+    """Split ranges into two typed columns; both are null where a range is lost or missing."""
     pairs = {found: _pair(found) for found in text.unique().to_list()}
     columns = {}
     for at, end in enumerate(("low", "high")):
@@ -127,7 +127,7 @@ def _typed(column: RangeColumn, ends: pl.Series) -> pl.Series:
 
 
 def each_pair(first: IntArray, second: IntArray, write: Callable[[int, int], str | None]) -> pl.Series:
-    """Write each distinct pair of codes once and spread the texts over the classes."""
+    """Format each distinct pair of codes once and map the texts back to the classes."""
     keys = first.astype(np.int64) << 32 | second
     distinct, inverse = np.unique(keys, return_inverse=True)
     texts = [write(int(key >> 32), int(key & 0xFFFFFFFF)) for key in distinct]

@@ -13,10 +13,10 @@ from shoal.table.columns import IntArray, TreeColumn
 def node_texts(
     column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray, max_set: int
 ) -> pl.Series:
-    """Return the published text of each class: the lowest node over its values, or their set.
+    """Return the published text of each class: the lowest node above its values, or their set.
 
-    A set of more than `max_set` values is published as everything lost: each of its rows would repeat
-    all of them, and nobody can use it.
+    A set of more than `max_set` values is published as lost: every row would repeat all of them, and
+    the set would be of no use.
     """
     if not column.is_flat:
         nodes = column.tree.lca(low, high)
@@ -32,7 +32,7 @@ def node_texts(
 
 
 def node_text(column: TreeColumn, node: int) -> str | None:
-    """Write a node: a leaf as a value, the root as everything lost, missing as nothing."""
+    """Format a node: a leaf as a value, the root as lost, a missing value as nothing."""
     tree = column.tree
     if column.has_missing and node == tree.leaf_nodes[column.missing]:
         return None
@@ -41,15 +41,15 @@ def node_text(column: TreeColumn, node: int) -> str | None:
         return forms.value_text(label)
     if node == 0:
         return forms.LOST
-    # A node's own label may be a range, as those of interval trees are; only what would be read as
-    # something else is marked.
+    # A node's own label may be a range, as in interval trees; only what would be read as something
+    # else is escaped.
     return "\\" + label if label in ("", forms.LOST) or label.startswith("\\") else label
 
 
 def _with_sets(
     column: TreeColumn, labels: IntArray, low: IntArray, high: IntArray, plain: pl.Series, max_set: int
 ) -> pl.Series:
-    """Write the set of its values for each cluster that has several, none of them missing, nor too many."""
+    """Put in the set of values for each cluster that has several, not too many and none of them missing."""
     mixed = (low < high) & (high != column.missing)
     in_mixed = (labels >= 0) & mixed[labels]
     pairs = np.unique(labels[in_mixed].astype(np.int64) << 32 | column.codes[in_mixed])

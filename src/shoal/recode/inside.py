@@ -1,4 +1,4 @@
-"""Which rows of another table lie inside the classes of a release, read from published values alone."""
+"""Find which rows of another table are inside the classes of a release, from published values alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoal.table.columns import Encoded, IntArray
 
 
 def narrowest_class(encoded: Encoded, frozen: pl.DataFrame) -> IntArray:
-    """Return the narrowest earlier class that each row lies in, -1 for none."""
+    """Return the narrowest earlier class that contains each row, -1 for none."""
     texts = [frames.series(frozen, column.name).to_list() for column in encoded.columns]
     pieces = [pieces_of(column, set(given)) for column, given in zip(encoded.columns, texts, strict=True)]
     boxes = [[known[text] for text in given] for known, given in zip(pieces, texts, strict=True)]

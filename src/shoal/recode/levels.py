@@ -28,7 +28,7 @@ def level_texts(column: QuasiColumn, codes: IntArray, level: int) -> pl.Series:
 
 
 def _in_terms_of(column: RangeColumn, text: str | None) -> str | None:
-    """Write a node of the default interval tree, whose labels are numbers, as the column's values are."""
+    """Format a node of the default interval tree, whose labels are numbers, like the column's values."""
     value = forms.parse(text)
     if isinstance(value, forms.Range):
         high = Fraction(value.high)

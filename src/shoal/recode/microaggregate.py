@@ -1,4 +1,4 @@
-"""Publish one typical value for each class: mean or median of numbers, mode of everything else."""
+"""Publish one typical value per class: the mean or median of numbers, the mode of everything else."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def microaggregate(
 ) -> pl.Series:
     """Return the value of each class in one column.
 
-    Missing values take no part in means and medians; a class that has nothing else is published
-    as missing. For a mode, missing is a value like any other. Ties go to the lowest value.
+    Means and medians ignore missing values; a class that has nothing else is published as missing.
+    For a mode, missing is a value like any other. Ties go to the lowest value.
     """
     inside = labels >= 0
     if isinstance(column, RangeColumn) and column.kind == "numeric":
@@ -32,7 +32,7 @@ def microaggregate(
 def _typical_numbers(
     column: RangeColumn, codes: IntArray, labels: IntArray, n_classes: int, aggregate: str
 ) -> pl.Series:
-    # On the points between 0 and 1, so that no sum of large numbers overflows.
+    # On points between 0 and 1, so that no sum of large numbers overflows.
     frame = pl.DataFrame({"class": labels, "point": column.points[codes]})
     point = pl.col("point").mean() if aggregate == "mean" else pl.col("point").median()
     found = frame.group_by("class").agg(point)
@@ -53,8 +53,8 @@ def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> F
     """Return how coarsely typical values are rounded.
 
     Never finer than the data itself, and never finer than about a thousandth of its range: a mean
-    at full precision would publish the sum over the class, and with it, to somebody who knows the
-    others, the last member's exact value.
+    at full precision would publish the sum over the class, and an attacker who knows all members but
+    one could compute the last one's exact value.
     """
     if len(numbers) < 2:
         return Fraction(1)
@@ -75,7 +75,7 @@ def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:
     if step >= 1 and np.abs(values[present]).max(initial=0) < 2**53:
         rounded = pl.Series(steps.astype(np.int64) * int(step))
     elif step >= 1:
-        most = np.finfo(np.float64).max  # rounding up must not leave the numbers there are
+        most = np.finfo(np.float64).max  # rounding up must not overflow
         with np.errstate(over="ignore"):
             rounded = pl.Series(np.clip(steps * float(step), -most, most))
     else:  # dividing by 10^n gives the nearest float to the decimal, multiplying by 10^-n does not
@@ -84,7 +84,7 @@ def _rounded(values: npt.NDArray[np.float64], step: Fraction) -> pl.Series:
 
 
 def _modes(column: QuasiColumn, codes: IntArray, labels: IntArray, n_classes: int) -> pl.Series:
-    """Return the most frequent value of each class, the lowest of equals."""
+    """Return the most frequent value of each class, the lowest of ties."""
     pairs, counts = np.unique(labels.astype(np.int64) << 32 | codes, return_counts=True)
     order = np.lexsort((pairs, -counts, pairs >> 32))
     first = np.unique((pairs >> 32)[order], return_index=True)[1]

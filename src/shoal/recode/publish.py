@@ -30,9 +30,9 @@ class Published:
     classes : polars.DataFrame
         One row for each class; null where a value is missing.
     names : mapping of str to list of str
-        For each quasi column the columns of `classes` that it is published as.
+        For each quasi column, the columns of `classes` that it is published as.
     partner : ndarray of shape (n_rows,), int64
-        For each encoded row the one whose other values are published with it: itself, unless a
+        For each encoded row, the one whose other values are published with it: itself, unless a
         secret shift has mixed them.
     """
 
@@ -68,7 +68,7 @@ def publish_ring(
 ) -> Published:
     """Publish a box for each row, over `width` neighbours of its group, with a neighbour's other values.
 
-    `random` draws the shifts, for tests; they are secret otherwise.
+    Tests draw the shifts with `random`; otherwise they are secret.
     """
     ring = Ring.of(labels, width)
     published = {column.name: _boxes(column, ring, recipe) for column in encoded.columns}
@@ -118,18 +118,18 @@ def _shaped(column: QuasiColumn, text: pl.Series, recipe: Recipe) -> dict[str, p
 def _classes(
     published: Mapping[str, Mapping[str, pl.Series]],
 ) -> tuple[dict[str, list[str]], pl.DataFrame, IntArray]:
-    """Put the columns together; return what each is published as, the classes, and each cluster's."""
+    """Combine the columns; return what each is published as, the classes, and the class of each cluster."""
     names = {quasi: list(columns) for quasi, columns in published.items()}
     every = {name: values for columns in published.values() for name, values in columns.items()}
     return names, *_merged(pl.DataFrame(every))
 
 
 def _merged(clusters: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
-    """Merge clusters that are published alike and number them in the order of their texts.
+    """Merge clusters with identical published values and number them in the order of their texts.
 
     Returns the classes and the class of each cluster.
     """
-    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
     names = [str(at) for at in range(clusters.width)]
     plain = clusters.rename(dict(zip(clusters.columns, names, strict=True)))
     grouped = plain.with_row_index("cluster").group_by(names).agg("cluster").sort(names, nulls_last=True)

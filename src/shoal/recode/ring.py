@@ -1,4 +1,4 @@
-"""Boxes over k neighbours on a ring, and a secret shift that tells whose values go with which box."""
+"""Boxes over k neighbours on a ring, and a secret shift that decides whose values go with which box."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Ring:
     Parameters
     ----------
     rows : ndarray of shape (n_released,), int64
-        The released rows, group by group, in canonical order within one.
+        The released rows, group by group, in canonical order within each.
     begin, size, place : ndarrays of shape (n_released,), int64
-        Of each entry: where its group begins, how many rows that has, and which of them it is.
+        For each entry: where its group begins, how many rows the group has, and its position among them.
     width : int
         How many rows a box covers.
     """
@@ -37,7 +37,7 @@ class Ring:
 
     @classmethod
     def of(cls, labels: IntArray, width: int) -> Ring:
-        """Put the rows of each group into canonical order, which is theirs already."""
+        """Make a ring of each group's rows, which are already in canonical order."""
         inside = np.flatnonzero(labels >= 0)
         rows = inside[np.argsort(labels[inside], kind="stable")]
         sizes = np.bincount(labels[inside])
@@ -46,7 +46,7 @@ class Ring:
         return cls(rows, begins[group], sizes[group], np.arange(len(rows)) - begins[group], width)
 
     def ahead(self, steps: int | LongArray) -> LongArray:
-        """Return for each entry the row so many steps further on its ring."""
+        """Return, for each entry, the row `steps` further along its ring."""
         return self.rows[self._entries_ahead(steps)]
 
     def _entries_ahead(self, steps: int | LongArray) -> LongArray:
@@ -56,7 +56,7 @@ class Ring:
         """Return the lowest and highest code in each entry's box."""
         low = high = column.codes[self.rows]
         covered = 1
-        while covered < self.width:  # a box and the one that begins inside it or right behind it
+        while covered < self.width:  # join each box with one that begins inside it or right after it
             steps = min(covered, self.width - covered)
             ahead = self._entries_ahead(steps)
             low, high = np.minimum(low, low[ahead]), np.maximum(high, high[ahead])
@@ -73,9 +73,9 @@ class Ring:
         return node_texts(members, np.tile(entries, self.width), low, high, max_set)
 
     def partners(self, random: np.random.Generator | None) -> LongArray:
-        """Return for each entry the row whose other values are published with its box.
+        """Return, for each entry, the row whose other values are published with its box.
 
-        One shift for each group, uniform among the `width` possible ones. It must stay secret, so it
+        Each group has one shift, uniform among the `width` possible ones. It must stay secret, so it
         comes from the operating system unless a generator is given.
         """
         if random is None:

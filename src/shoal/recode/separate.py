@@ -1,4 +1,4 @@
-"""From groups to the two tables of Anatomy: quasi values with a group, and a group with its values."""
+"""From groups to Anatomy's two tables: quasi values with their group, and groups with their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.table.kinds import settle
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class Parts:
-    """The two tables, each in canonical order, joined by nothing but the group."""
+    """The two tables, each in canonical order, joined only by the group."""
 
     quasi: pl.DataFrame
     sensitive: pl.DataFrame
@@ -43,12 +43,12 @@ def separate(table: pl.DataFrame, labels: npt.NDArray[np.int32], recipe: Recipe)
     """Build both tables; a row whose label is -1 is in neither.
 
     A kept column goes with the quasi values: in both tables it would join them row by row. Groups are
-    numbered by what is published of them, so that the numbers tell nothing of how they were made.
+    numbered by their published values, so that the numbers reveal nothing about how they were formed.
     """
     inside = pl.Series(np.flatnonzero(labels >= 0))
     (name,) = recipe.named("sensitive")
     known = _known_columns(table, recipe)
-    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
     rows = pl.DataFrame({str(at): values.gather(inside) for at, values in enumerate(known.values())})
     rows = rows.with_columns(pl.Series("value", frames.series(table, name).gather(inside)))
     rows = rows.with_columns(pl.Series("made", labels[inside.to_numpy()]))
@@ -66,7 +66,7 @@ def separate(table: pl.DataFrame, labels: npt.NDArray[np.int32], recipe: Recipe)
 
 
 def _known_columns(table: pl.DataFrame, recipe: Recipe) -> dict[str, pl.Series]:
-    """Return quasi columns in their canonical form and kept ones as they are, in the table's order."""
+    """Return quasi columns in their canonical form and kept ones unchanged, in the table's order."""
     columns = {}
     for name in table.columns:
         values = frames.series(table, name)

@@ -1,8 +1,8 @@
 """Several views of one table: what each of them publishes [bhaladhare2016].
 
-A view is a table of its own: some quasi columns with all sensitive ones. Nothing else may join two
-views. So there is no row number, and kept columns go into the first view alone: a kept value that few
-rows have would be one.
+A view is a separate table: some quasi columns with all sensitive ones. Nothing else may link two views.
+So there is no row number, and kept columns go only into the first view: a rare kept value would act as
+a row number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from shoal.recipe import Column, Output, Recipe
 from shoal.table.columns import Encoded
 
-_OF_ALL = ("path", "views", "views_by")  # keys of [output] that are about all views together
+_OF_ALL = ("path", "views", "views_by")  # keys of [output] that concern all views together
 
 
 def view_recipes(recipe: Recipe) -> list[Recipe]:
@@ -23,9 +23,9 @@ def view_recipes(recipe: Recipe) -> list[Recipe]:
 
 
 def narrowed(encoded: Encoded, names: Sequence[str]) -> Encoded:
-    """Return some columns of a table, rows in the order of the whole.
+    """Return some columns of a table, with the rows in the order of the full table.
 
-    Equal rows do not stand together then: it is made to publish and measure, not to cluster.
+    Equal rows are then not adjacent: the result is for publishing and measuring, not for clustering.
     """
     return replace(encoded, columns=tuple(column for column in encoded.columns if column.name in names))
 
@@ -43,9 +43,9 @@ def _view_recipe(recipe: Recipe, names: Sequence[str], *, is_first: bool) -> Rec
 
 
 def _options(options: Mapping[str, Any], others: Sequence[str]) -> dict[str, Any]:
-    """Take the quasi columns of other views out of the options that list columns.
+    """Remove the quasi columns of other views from the options that list columns.
 
-    A name that is no quasi column at all stays: the method refuses it.
+    A name that is no quasi column at all stays: the method rejects it.
     """
     return {
         key: {name: given for name, given in value.items() if name not in others}

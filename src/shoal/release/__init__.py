@@ -1,1 +1,1 @@
-"""The result: tables that keep their promises, the numbers that say so, and how they are written."""
+"""The result: tables that keep their promises, the numbers that show it, and how they are written."""

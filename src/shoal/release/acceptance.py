@@ -12,7 +12,7 @@ from shoal.verifier import MeasuredGoal, Verdict
 
 
 def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
-    """Raise unless the verifier found every promise kept and counted what was claimed."""
+    """Raise unless the verifier found that every promise holds and counted what was claimed."""
     broken = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
     broken += _miscounted(verdict, claimed, shape)
     if broken or not verdict.holds:
@@ -20,13 +20,13 @@ def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") ->
         raise PromiseError(
             "promise.broken",
             f"{table}The release does not keep its promises and was deleted. {' '.join(broken)}",
-            "this is a fault of shoal: please report it with the recipe, not the data",
+            "this is a bug in shoal: please report it with the recipe, not the data",
         )
 
 
 def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
-    """List the numbers that are not as claimed."""
-    # Boxes of single rows fit more rows than the k neighbours that they were made for.
+    """List the numbers that differ from the claims."""
+    # The box of a single row fits more rows than the k neighbours that it was made for.
     is_least = shape is Shape.BOXES
     broken = []
     counted = verdict.k or 0
@@ -34,11 +34,11 @@ def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:
         broken.append(f"k is {verdict.k}, not {claimed.k} as claimed.")
     if verdict.classes != claimed.classes:
         broken.append(f"{shape.groups} is {verdict.classes}, not {claimed.classes} as claimed.")
-    return broken + ([] if is_least else _unlike(verdict.goals, claimed.goals))
+    return broken + ([] if is_least else _differing_goals(verdict.goals, claimed.goals))
 
 
-def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
-    """List the goals that are not as claimed."""
+def _differing_goals(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) -> list[str]:
+    """List the goals that differ from the claims."""
     if len(counted) != len(claimed):
         return [f"{len(counted)} goals were measured, not {len(claimed)} as claimed."]
     return [
@@ -49,7 +49,7 @@ def _unlike(counted: Sequence[MeasuredGoal], claimed: Sequence[MeasuredGoal]) ->
 
 
 def _are_alike(counted: MeasuredGoal, claimed: MeasuredGoal) -> bool:
-    """Check whether two engines found the same, but for the last digits of a float."""
+    """Check whether two engines agree, up to the last digits of a float."""
     if counted.achieved is None or claimed.achieved is None:
         return counted.achieved is claimed.achieved
     return isclose(counted.achieved, claimed.achieved, rel_tol=1e-9, abs_tol=1e-9)

@@ -1,4 +1,4 @@
-"""The manifest: what may be published with a release, for those who verify it."""
+"""The manifest: what may be published with a release, for anyone who verifies it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import version
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from shoal.bound.lower_bound import told_bound
+from shoal.bound.lower_bound import bound_fields
 from shoal.measure.loss import Loss
 from shoal.recipe import Shape, shareable, shared_digest
 from shoal.release.parts import Numbers
@@ -24,8 +24,8 @@ def manifest(release: Release, digests: Sequence[str]) -> dict[str, Any]:
     """Return what may be published with a release; `digests` are those of its tables.
 
     Losses depend on the raw table's ranges, so they are rounded: at full precision they would be a digest
-    against which guesses about a cell could be tested. The seed of Anatomy, from which its groups follow, is
-    left out.
+    against which guesses about a cell could be tested. Anatomy's seed, which determines its groups, is left
+    out.
     """
     shared, numbers, shape = shareable(release.recipe), release.numbers, release.shape
     seed = None if shape is Shape.TWO_TABLES else release.recipe.method.seed
@@ -48,7 +48,7 @@ def manifest(release: Release, digests: Sequence[str]) -> dict[str, Any]:
 
 
 def _digests(release: Release, digests: Sequence[str]) -> dict[str, Any]:
-    """Return the digest of the only table, or those of all by title."""
+    """Return the digest of the only table, or all digests by title."""
     if len(release.parts) == 1:
         return {"sha256": digests[0]}
     return {"files": {part.title: digest for part, digest in zip(release.parts, digests, strict=True)}}
@@ -74,12 +74,12 @@ def _measured(numbers: Numbers, *, with_bound: bool = True) -> dict[str, Any]:
     return {
         "goals": [goal.to_dict() for goal in numbers.goals],
         "loss": all_rounded(numbers.loss),
-        **(told_bound(numbers.bound) if with_bound else {}),
+        **(bound_fields(numbers.bound) if with_bound else {}),
     }
 
 
 def _composition(release: Release) -> dict[str, Any]:
-    """Return what a check together with other tables has found; views are always checked together."""
+    """Return the result of the check together with other tables; views are always checked together."""
     if release.composition is None and release.shape is not Shape.VIEWS:
         return {}
     return {"composition": release.composition}
@@ -88,18 +88,18 @@ def _composition(release: Release) -> dict[str, Any]:
 def own_dangers(release: Release) -> list[dict[str, Any]]:
     """Return the dangers of a release itself, for its manifest and report.
 
-    What lies in the folder is not among them: the same release has the same manifest wherever it is.
+    Those of other files in the folder are not included: a release has the same manifest wherever it is.
     """
     return [danger.to_dict() for danger in release.dangers if danger.code != EARLIER]
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that had a part in a release."""
+    """Return the versions of the packages that make a release."""
     return {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()}
 
 
 def all_rounded(loss: Loss) -> dict[str, float | int | None]:
-    """Round every loss to three digits: at full precision it is a digest of the raw table."""
+    """Round every loss to three digits: at full precision it would be a digest of the raw table."""
     return {name: _rounded(value) for name, value in loss.to_dict().items()}
 
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What holds and what was lost, of one table or of all tables of a release together.
+    """The guarantees and losses of one table, or of all tables of a release together.
 
     Parameters
     ----------
     released, suppressed : int
-        Rows; of several views, those of the view that has the fewest.
+        Rows; for several views, those of the view with the fewest.
     classes : int
         Classes, or groups where there are no classes.
     k : int or None
@@ -38,9 +38,9 @@ class Numbers:
     goals : tuple of MeasuredGoal
         Every goal, asked and achieved.
     loss, loss_tight : Loss
-        Of what was published, and of the classes' own values.
+        Of the published values, and of the classes' own values.
     bounding : tuple of BackgroundStage
-        The lower bounds of the loss, one for each table; empty where they were not asked for.
+        The lower bounds of the loss, one for each table; empty if they were not asked for.
     """
 
     released: int
@@ -54,11 +54,11 @@ class Numbers:
 
     @property
     def bound(self) -> Bound | None:
-        """The loss that no release of these rows can go below; None where that is not known."""
+        """The lower bound of the loss of any release of these rows; None where it is unknown."""
         return total_bound([bounding.result() for bounding in self.bounding]) if self.bounding else None
 
     def wait_for_bound(self, progress: Progress | None) -> None:
-        """Wait until the bound is known, and report progress."""
+        """Wait for the bound, and report progress."""
         for bounding in self.bounding:
             bounding.result(progress)
 
@@ -74,13 +74,13 @@ class Part:
     frame : polars.DataFrame
         The released rows in canonical order.
     recipe : Recipe
-        What it promises, as the recipe of a table of its own.
+        What it promises, as the recipe of a separate table.
     numbers : Numbers
-        Of this table; of the whole release where tables make sense only together.
+        Of this table; of the whole release where the tables are meaningful only together.
     profile : Profile or None
-        What a report may show of the rows; None where there is no report about this table.
+        What a report may show about the rows; None where this table has no report.
     people : pyarrow.Array or None
-        The person of each row, where a subject column identifies them: for the verifier, never written.
+        The person of each row, where there is a subject column: for the verifier, never written.
     original : pyarrow.Table or None
         The raw columns, where the promise can be verified only against them: never written.
     labels : ndarray or None
@@ -89,7 +89,7 @@ class Part:
     dangers : tuple of Danger
         What this table reveals although every promise holds.
     remarks : tuple of str
-        What the method has to say about this table: numbers, no values.
+        The method's remarks about this table: numbers, no values.
     """
 
     title: str
@@ -121,7 +121,7 @@ class Tables(tuple[Any, ...]):
 
 
 def together(parts: Sequence[Part], rows: int) -> Numbers:
-    """Return the numbers of several views: IL and classes summed, the worst of all else."""
+    """Return the numbers of several views: IL and classes are summed, for the rest the worst counts."""
     numbers = [part.numbers for part in parts]
     released = min(each.released for each in numbers)
     weight = sum(part.recipe.columns[name].weight for part in parts for name in part.recipe.quasi)
@@ -138,7 +138,7 @@ def together(parts: Sequence[Part], rows: int) -> Numbers:
 
 
 def _summed(losses: Sequence[float | None], most: float) -> Loss:
-    """Sum IL. The other measures compare a table with itself and have no sum over tables."""
+    """Sum IL. The other measures are relative to one table and cannot be summed."""
     known = [il for il in losses if il is not None]
     il = sum(known) if len(known) == len(losses) else None
     gcp = None if il is None else il / most

@@ -23,7 +23,7 @@ class Places:
         In the order of the parts.
     manifest : Path
     reports : list of Path
-        One for each table that has one; none where no report is asked for.
+        One for each table that has a report; none if no report is asked for.
     """
 
     shape: Shape
@@ -34,7 +34,7 @@ class Places:
 
     @classmethod
     def of(cls, recipe: Recipe, target: Path, *, report: bool) -> Places:
-        """Return where a release of a recipe goes."""
+        """Return where the files of a release go."""
         shape = recipe.shape
         match shape:
             case Shape.VIEWS:
@@ -49,7 +49,7 @@ class Places:
 
     @property
     def reported(self) -> list[str]:
-        """The names of what there is a report about: each table, or the name that Anatomy's two share."""
+        """The names of what reports describe: each table, or the name that Anatomy's two tables share."""
         return [self.target.name] if self.shape is Shape.TWO_TABLES else [table.name for table in self.tables]
 
     @property
@@ -60,8 +60,8 @@ class Places:
     def check(self) -> None:
         """Refuse a place where the tables cannot be written, before any work is done.
 
-        Tables of another shape that lie there under the same name would lose their manifest, and somebody
-        who takes all files of that name would publish both releases.
+        Existing tables of another shape with the same name would lose their manifest, and anyone who takes
+        all files with that name would publish both releases.
         """
         check_target(self.target)
         refuse_siblings([file.name for file in self.tables], self._of_other_shapes())
@@ -74,7 +74,7 @@ class Places:
         return stale_views(self.target, len(self.tables)) if self.shape is Shape.VIEWS else []
 
     def _of_other_shapes(self) -> list[Path]:
-        """List where tables of other shapes would lie."""
+        """List the paths that tables of other shapes would have."""
         if self.shape is Shape.VIEWS:
             return [self.target, report_path(self.target), *part_paths(self.target)]
         listed = [file for file in listed_tables(self.target) if file not in self.tables]

@@ -1,4 +1,4 @@
-"""The result: tables that keep their promises, with the numbers that say so."""
+"""The result: tables that keep their promises, with the numbers that show it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields
 from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
@@ -45,21 +45,21 @@ class Release:
     recipe : Recipe
         What was asked for.
     numbers : Numbers
-        What holds and what was lost, of all tables together.
+        The guarantees and losses of all tables together.
     rows : int
         Rows of the raw table.
     method, reason : str
-        The method that ran, and why, when `auto` picked it.
+        The method that ran, and why `auto` picked it if it did.
     seed : int or None
-        The seed that was given; None when Anatomy drew its groups from the system's own randomness.
+        The seed that was given; None when Anatomy drew its groups with the system's own randomness.
     timings : dict of str to float
         Seconds of each stage.
     kind : str
-        Of frame that was given: `table` is of the same kind. The frame itself is not kept.
+        The kind of frame that was given: `table` is of the same kind. The frame itself is not kept.
     remarks : tuple of str
-        What there is to say about the run: numbers, no values.
+        Remarks about the run: numbers, no values.
     composition : dict, optional
-        What a check together with other tables about the same people has found; None where there was none.
+        The result of the check together with other tables about the same people; None without a check.
     dangers : list of Danger
         What is revealed although every promise holds.
     also : tuple of Path
@@ -67,9 +67,9 @@ class Release:
     accepts_composition : bool
         Whether the risk of several tables about the same people is accepted.
     reads : mapping of str to Path
-        The files that it was made from, by what they are. Nothing is ever written to them.
+        The files that it was made from, by description. Nothing is ever written to them.
     kinds : dict of str to dict
-        Of each quasi column: its `kind`, and whether that was `found` or given in the recipe.
+        For each quasi column: its `kind`, and whether it was `found` or given in the recipe.
     extends : str, optional
         The digest of the earlier release that this one extends.
     """
@@ -119,7 +119,8 @@ class Release:
     def labels(self) -> npt.NDArray[np.int32]:
         """The class of each row of the raw table, in its order; -1 for a suppressed row.
 
-        They are for the owner of the raw table and are never written: with them, anyone can undo the release.
+        They are for the owner of the raw table and are never written: anyone who has them can undo the
+        release.
         """
         labels = self.parts[0].labels
         if labels is None or len(self.parts) > 1:
@@ -128,7 +129,7 @@ class Release:
 
     @property
     def released(self) -> int:
-        """Rows released; of several views, those of the view that has the fewest."""
+        """Rows released; for several views, those of the view with the fewest."""
         return self.numbers.released
 
     @property
@@ -153,7 +154,7 @@ class Release:
 
     @property
     def loss(self) -> Loss:
-        """The loss of what was published."""
+        """The loss of the published values."""
         return self.numbers.loss
 
     @property
@@ -163,7 +164,7 @@ class Release:
 
     @property
     def bound(self) -> Bound | None:
-        """The loss that no release of these rows can go below; None where that is not known."""
+        """The lower bound of the loss of any release of these rows; None where it is unknown."""
         return self.numbers.bound
 
     def write(
@@ -176,8 +177,8 @@ class Release:
     ) -> Path:
         """Write the release and its manifest; verify every file before any gets its name.
 
-        The files appear under their names only after another engine has read them and found every
-        promise kept, all or none. An earlier release of that name stays in place until then. No file that
+        The files appear under their names, all or none, only after another engine has read them and found
+        that every promise holds. An earlier release with that name stays in place until then. No file that
         was read is ever replaced.
 
         Anatomy's tables are X.quasi.csv and X.sensitive.csv, several views are X.1.csv, X.2.csv and so on.
@@ -191,14 +192,14 @@ class Release:
         force : bool, default False
             Replace whatever is there; without it, only a release of the same recipe is replaced.
         progress : callable, optional
-            Called with the name of a stage and the share of it that is done.
+            Called with the name of a stage and the fraction that is done.
         """
         return write_release(self, path, report=report, force=force, progress=progress)
 
     def report(self, path: str | Path) -> Path:
-        """Write the HTML report about this release, one file that needs nothing else.
+        """Write the HTML report about this release as one self-contained file.
 
-        Several views have a report each: X.1.html, X.2.html and so on.
+        Several views have one report each: X.1.html, X.2.html and so on.
         """
         write_reports(self, Path(path))
         return Path(path)
@@ -237,7 +238,7 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that `shoal anonymize --json` prints."""
         views = {"views_by": self.recipe.output.views_by, "views": [_view(part) for part in self.parts]}
-        bound = told_bound(self.bound)  # first: waiting for it takes time, which `timings` has
+        bound = bound_fields(self.bound)  # first: the wait for it is part of `timings`
         return {
             "method": self.method,
             "reason": self.reason,
@@ -289,7 +290,7 @@ def _view(part: Part) -> dict[str, Any]:
         "columns": part.frame.columns,
         **_counts(part.numbers),
         **_measured(part.numbers),
-        **told_bound(part.numbers.bound),
+        **bound_fields(part.numbers.bound),
     }
 
 

@@ -1,4 +1,4 @@
-"""The HTML reports about a release: one for each table that has one."""
+"""The HTML reports about a release: one for each table that has a profile."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Drawn = Callable[[], Charts]
 
 
 def profiles(release: Release) -> list[tuple[Part, Profile]]:
-    """List the tables that there is a report about; refuse if there is none."""
+    """List the tables that have a report; refuse if none has."""
     found = [(part, part.profile) for part in release.parts if part.profile is not None]
     if not found:
-        message = "There is no report about this release: it would need raw values that were not given."
+        message = "There can be no report about this release: it would need raw values that were not given."
         raise RecipeError("recipe.not_available", message, "write the release without a report")
     return found
 
 
 @contextmanager
 def charts_meanwhile(release: Release) -> Iterator[list[Drawn]]:
-    """Draw the charts of all reports while other work is done; give functions that wait for them."""
+    """Draw the charts of all reports while other work is done; yield functions that wait for them."""
     with ExitStack() as stack:
         yield [stack.enter_context(charts_in_background(profile)) for _, profile in profiles(release)]
 
@@ -42,7 +42,7 @@ def charts_meanwhile(release: Release) -> Iterator[list[Drawn]]:
 def report_texts(
     release: Release, names: Sequence[str], digests: Sequence[str | None], charts: Sequence[Drawn] = ()
 ) -> Iterator[str]:
-    """Render the reports; `names` are those of what they are about, `digests` those of its tables."""
+    """Render the reports; `names` are those of the tables they describe, `digests` their digests."""
     info = METHODS[release.method]
     options = info.options.model_validate(release.recipe.method.options)
     for at, (part, profile) in enumerate(profiles(release)):
@@ -82,13 +82,13 @@ def report_texts(
 
 
 def _verify_command(name: str, shape: Shape) -> str:
-    """Return what to type to check the files."""
+    """Return the command that verifies the files."""
     original = " --original RAW.csv" if shape.needs_original else ""
     return f"shoal verify {quote(name)} --recipe RECIPE.toml{original}"
 
 
 def _digest(release: Release, digests: Sequence[str | None], at: int) -> str | None:
-    """Return the digest of the table of a report, or those of both tables of Anatomy."""
+    """Return the digest of a report's table, or those of both of Anatomy's tables."""
     if release.shape is not Shape.TWO_TABLES or digests[0] is None:
         return digests[at]
     return ", ".join(f"{part.title}: {digest}" for part, digest in zip(release.parts, digests, strict=True))

@@ -1,4 +1,4 @@
-"""Write a release: verified under temporary names, then all files in place, or none."""
+"""Write a release: verify it under temporary names, then move all files into place, or none."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def write_release(
 
 
 def write_reports(release: Release, target: Path) -> None:
-    """Write the reports alone; see `Release.report`."""
+    """Write only the reports; see `Release.report`."""
     from shoal.release.reports import report_texts
 
     number = len(release.parts)
@@ -90,7 +90,7 @@ def refuse_replacing(release: Release, places: Places, *, force: bool) -> None:
 
 
 def note_earlier(release: Release, target: Path) -> None:
-    """Add, and warn of, earlier releases in the folder that are not among those that were checked."""
+    """Add, and warn of, earlier releases in the folder that were not checked with this one."""
     found = earlier(
         target,
         release.recipe,
@@ -109,7 +109,7 @@ def _split(made: Sequence[Path], places: Places) -> tuple[Sequence[Path], Path, 
 
 
 def _write_part(part: Part, path: Path) -> None:
-    """Write a table; formats with types get whole numbers and dates that were read as texts as such."""
+    """Write a table; in typed formats, texts that are whole numbers or dates get that type."""
     frame = part.frame
     if path.suffix.lower() not in {".csv", ".tsv"}:
         others = part.recipe.named("sensitive", "keep")
@@ -119,7 +119,7 @@ def _write_part(part: Part, path: Path) -> None:
 
 
 def typed(values: pl.Series) -> pl.Series:
-    """Return a text column as numbers or dates if every text is the canonical one; else unchanged."""
+    """Return a text column as numbers or dates if every text is in canonical form, otherwise unchanged."""
     if values.dtype != pl.String:
         return values
     candidates = [values.cast(pl.Int64, strict=False), values.str.to_date("%Y-%m-%d", strict=False)]
@@ -130,7 +130,7 @@ def typed(values: pl.Series) -> pl.Series:
 
 
 def _move(made: Sequence[Path], places: Places) -> None:
-    """Give all files their names, and remove views that this release does not have any more."""
+    """Give all files their names, and remove views that this release no longer has."""
     stale = places.stale()
     with all_or_nothing(*places.all, *stale):
         for temporary_file, place in zip(made, places.all, strict=True):

@@ -1,7 +1,7 @@
 """The independent checker: reads a written release and recomputes every promise from it alone.
 
 It shares no code with what makes a release: another engine (DuckDB) reads the file, and the
-classes, the goals and the published forms are worked out afresh.
+classes, the goals and the published forms are computed independently.
 """
 
 from shoal.verifier.check import verify, verify_table

@@ -1,4 +1,4 @@
-"""The verification itself: load the release, look at it from all sides, conclude."""
+"""The verification itself: load the release, run every check, conclude."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
-from shoal.verifier.cells.published import look_at_cells
+from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
 from shoal.verifier.goals.registry import measure, unmeasured
@@ -17,12 +17,12 @@ from shoal.verifier.goals.wildcard import wildcard_k
 from shoal.verifier.header import header_problems, quasi_columns, released_columns
 from shoal.verifier.loss import box_losses, class_losses
 from shoal.verifier.manifest import (
+    Claims,
     Counted,
-    Told,
+    claimed_suppressed,
     digest_problems,
     number_problems,
     read_manifest,
-    told_suppressed,
 )
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
@@ -42,7 +42,7 @@ from shoal.verifier.verdict import Problem, Verdict, conclude, count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NOT_COUNTED = "People were not counted: the file does not say which rows are one person's."
+_NOT_COUNTED = "People were not counted: the file does not show which rows belong to the same person."
 
 
 def verify(
@@ -66,40 +66,40 @@ def verify(
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
         The raw table, to check that no row was invented and no sensitive or kept value changed.
-        NH cannot be verified without it: there the originals that fit each row are counted, and
-        the rows that each original fits.
+        NH cannot be verified without it: for NH, the originals that fit each row and the rows that
+        each original fits are counted.
     rows : int, optional
-        How many rows the maker says it released; of several views, in each.
+        How many rows the maker says it released; for several views, in each.
     manifest : bool, default True
         Compare the file with the digest and the numbers in ``<path>.manifest.json``, where there is one.
     subjects : pyarrow.Array, optional
-        Whose each row of the file is, in its order; never released, so only the maker has it. With it k and
-        all goals count people instead of rows.
+        The person of each row of the file, in its order; never released, so only the maker has it. With it,
+        k and all goals count people instead of rows.
 
     Returns
     -------
     Verdict
-        It holds only when the file could be read, has rows, and nothing is wrong with it.
+        It holds only when the file could be read, has rows, and has no problem.
 
     Raises
     ------
     DataError
         When the release or the original is missing, is a directory or has an unknown ending, and
-        when the original cannot be read, or a row has no subject. A release that cannot be read is a
-        verdict.
+        when the original cannot be read, or a row has no subject. An unreadable release is not an error
+        but a verdict.
     """
     _check_subjects(subjects, recipe)
     if recipe.shape is Shape.TWO_TABLES:
         if original is not None and not isinstance(original, (str, Path)):
-            message = "A release of the method `anatomy` is compared with a file only."
+            message = "A release of the method `anatomy` can be compared only with a file."
             raise RecipeError("recipe.invalid", message, "give the path of the original")
         return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
     raw = _existing_original(original)
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
     release = existing(path)
-    told = read_manifest(release) if manifest else Told()
-    return _verify_file(release, _Task(recipe, raw, rows, subjects, told))
+    claims = read_manifest(release) if manifest else Claims()
+    return _verify_file(release, _Task(recipe, raw, rows, subjects, claims))
 
 
 @dataclass(frozen=True)
@@ -110,30 +110,30 @@ class _Task:
     raw: Path | pa.Table | None
     rows: int | None
     subjects: pa.Array | None = None
-    told: Told = field(default_factory=Told)
+    claims: Claims = field(default_factory=Claims)
 
 
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
-    """Return the original; a file must be there."""
+    """Return the original; a file must exist."""
     return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
-    """Verify every view as a table of its own."""
+    """Verify every view as a separate table."""
     parts = promised_views(task.recipe)
     files = view_files(path, len(parts))
-    told = read_manifest(Path(path)) if manifest else Told()
-    before = view_digest_problems(told, files)
+    claims = read_manifest(Path(path)) if manifest else Claims()
+    before = view_digest_problems(claims, files)
     verdicts = [
-        _verify_file(file, replace(task, recipe=part, told=told.of_view(at)))
+        _verify_file(file, replace(task, recipe=part, claims=claims.of_view(at)))
         for at, (file, part) in enumerate(zip(files, parts, strict=True))
     ]
-    return one_verdict(verdicts, before, told)
+    return one_verdict(verdicts, before, claims)
 
 
 def _verify_file(release: Path, task: _Task) -> Verdict:
     """Verify one file."""
-    problems = digest_problems(task.told, release)
+    problems = digest_problems(task.claims, release)
     with session(release, task.raw, in_order=task.subjects is not None) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
@@ -153,7 +153,7 @@ def verify_table(
 ) -> Verdict:
     """Recompute every promise of a release that is a pyarrow table in memory.
 
-    See `verify`. Prefer the file where there is one: what is handed out is what must hold.
+    See `verify`. Prefer the file where there is one: it is what is handed out.
     """
     _check_subjects(subjects, recipe)
     if recipe.shape is Shape.TWO_TABLES:
@@ -177,23 +177,25 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     if faults := omitted_faults(recipe, quasi=task.raw is not None):
         raise RecipeError.from_faults(faults)
     original = None if task.raw is None else load_original(open_session, task.raw, recipe)
-    beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
+    against_original = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]
     problems += _row_problems(loaded.rows, task.rows)
     remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
-        # Classes by fewer columns would be larger than they are: better no number than that one.
-        return conclude(loaded.rows, 0, 0, unmeasured(recipe), [*problems, *beside], remarks=remarks)
+        # Classes by fewer columns would be too large: no number is better than a wrong one.
+        return conclude(
+            loaded.rows, 0, 0, unmeasured(recipe), [*problems, *against_original], remarks=remarks
+        )
     source = Source(open_session, loaded, recipe)
     if subjects is not None:
         source, found = _with_people(source, subjects)
         problems += found
     classes, k = build_classes(source, quasi)
-    looked = look_at_cells(open_session, loaded, recipe)
+    cells = check_cells(open_session, loaded, recipe)
     dangers, noted = danger_findings(source, quasi)
-    problems += [*looked.problems, *dangers]
-    remarks += [*looked.remarks, *noted]
+    problems += [*cells.problems, *dangers]
+    remarks += [*cells.remarks, *noted]
     has_classes = recipe.shape.has_classes
     if has_classes:
         findings = measure(source, quasi)
@@ -204,14 +206,14 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
         problems += fit.problems
         goals = [fit.goal, *unmeasured(recipe)[1:]]
         k = int(fit.goal.achieved or 0)
-    problems += beside
+    problems += against_original
     if original is not None and recipe.output.values == "microaggregate":
         problems += average_problems(open_session, loaded, original, recipe)
-    losses = _losses(source, original, task.told, quasi if has_classes else [])
+    losses = _losses(source, original, task.claims, quasi if has_classes else [])
     suppressed = None if original is None else original.rows - loaded.rows
-    told_goals = goals if has_classes or original is not None else None
-    counted = Counted(loaded.rows, classes, told_goals, suppressed, losses, at_least=not has_classes)
-    problems += number_problems(task.told, counted)
+    counted_goals = goals if has_classes or original is not None else None
+    counted = Counted(loaded.rows, classes, counted_goals, suppressed, losses, at_least=not has_classes)
+    problems += number_problems(task.claims, counted)
     wildcard = wildcard_k(source, quasi, k) if has_classes else None
     return conclude(
         loaded.rows,
@@ -226,13 +228,13 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
 
 
 def _losses(
-    source: Source, original: Loaded | None, told: Told, quasi: Sequence[str]
+    source: Source, original: Loaded | None, claims: Claims, quasi: Sequence[str]
 ) -> dict[str, float | None]:
-    """Measure what a manifest says was lost: by its own number of suppressed rows without the original."""
-    if "loss" not in told.sections or not source.loaded.rows:
+    """Recompute the losses in a manifest; without the original, with its own number of suppressed rows."""
+    if "loss" not in claims.sections or not source.loaded.rows:
         return {}
     losses: dict[str, float | None] = {}
-    suppressed = told_suppressed(told)
+    suppressed = claimed_suppressed(claims)
     if original is not None:
         suppressed = max(0, original.rows - source.loaded.rows)
         if source.recipe.output.values == "generalize":
@@ -241,20 +243,20 @@ def _losses(
 
 
 def _check_subjects(subjects: pa.Array | None, recipe: Recipe) -> None:
-    """Refuse subjects that mean nothing."""
+    """Refuse subjects that do not apply."""
     if subjects is None:
         return
     if not recipe.shape.has_classes:
         message = f"Method `{recipe.method.name}` counts rows, not people."
         raise RecipeError("recipe.invalid", message, "verify it without subjects")
     if has_views(recipe):
-        message = "Several views are several files, each with an order of its own."
+        message = "Several views are several files, each with its own order."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
     check_subjects(subjects)
 
 
 def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Problem]]:
-    """Count people; not where it is unclear which row is whose."""
+    """Count people, unless it is unclear which row is whose."""
     rows = source.loaded.rows
     if len(subjects) != rows:
         message = f"The file has {count(rows, 'row')}, but the subjects of {len(subjects)} are known."
@@ -263,16 +265,16 @@ def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Probl
     return replace(source, people=True), []
 
 
-def _row_problems(found: int, told: int | None) -> list[Problem]:
+def _row_problems(found: int, expected: int | None) -> list[Problem]:
     problems = []
     if found == 0:
         problems.append(Problem("verify.empty", "The file has no rows."))
-    if told is not None and told != found:
-        message = f"The file has {count(found, 'row')}, but {told} should have been released."
+    if expected is not None and expected != found:
+        message = f"The file has {count(found, 'row')}, but {expected} should have been released."
         problems.append(Problem("verify.rows", message))
     return problems
 
 
 def _unread(recipe: Recipe, problems: Sequence[Problem]) -> Verdict:
-    """Conclude about a file of which nothing is known."""
+    """Return the verdict on a file that could not be read."""
     return conclude(0, 0, 0, unmeasured(recipe), problems)

@@ -1,8 +1,8 @@
-"""What a file gives away although its promises hold, as far as the file alone shows it.
+"""What a file reveals although its promises hold, as far as the file alone shows it.
 
-Only a kept column that is unique on most rows is a problem, unless the recipe accepts it by name. All else
-is a remark. In files of fewer than `FEWEST_ROWS` rows nearly every value is rare and nearly every rule
-holds by chance, so they are not looked at.
+Only a kept column that is unique on most rows is a problem, unless the recipe accepts it explicitly.
+Everything else is a remark. In files of fewer than `MIN_ROWS` rows nearly every value is rare and nearly
+every rule holds by chance, so they are not checked.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from shoal.verifier.reading.session import Session
 from shoal.verifier.reading.value import comparable
 from shoal.verifier.verdict import Problem, count
 
-FEWEST_ROWS = 20
-NOTABLE = 0.1  # share of the rows from which on something is remarked
+MIN_ROWS = 20
+NOTABLE = 0.1  # share of the rows above which there is a remark
 REFUSED = 0.5  # share of unique rows above which a kept column is a problem
-_FEWEST_EXACT = 5  # rows with an exact quasi value that a rule is learned from
-_FEWEST_RECOVERED = 10
-_FLOATS = ("FLOAT", "DOUBLE")  # types that have a number for "no number"
+_MIN_EXACT = 5  # rows with an exact quasi value that a rule is learned from
+_MIN_RECOVERED = 10
+_FLOATS = ("FLOAT", "DOUBLE")  # types that have NaN
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class _Quasi:
 
 
 def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem], list[str]]:
-    """Look for all of them; `quasi` are the columns of the file that quasi columns are published as."""
+    """Find all dangers; `quasi` are the columns of the file that quasi columns are published as."""
     loaded, recipe = source.loaded, source.recipe
     problems = unique_problems(source.session, loaded, recipe)
-    if loaded.rows < FEWEST_ROWS:
+    if loaded.rows < MIN_ROWS:
         return problems, []
     exact = _exact_columns(source)
     remarks = _unique_remarks(source)
     for name in _present(loaded, recipe, "keep", "sensitive"):
         for column in exact:
-            remarks += _beside(source, name, column)
+            remarks += _compared(source, name, column)
     if recipe.shape.has_classes:
         for name in _present(loaded, recipe, "sensitive"):
             remarks += _alike_remarks(source, name, quasi)
@@ -52,8 +52,8 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
 
 
 def unique_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Problem]:
-    """Find kept columns that are unique on more than half of the rows and that nobody has accepted."""
-    if loaded.rows < FEWEST_ROWS:
+    """Find kept columns that are unique on more than half of the rows and not accepted."""
+    if loaded.rows < MIN_ROWS:
         return []
     problems = []
     for name in _present(loaded, recipe, "keep"):
@@ -77,10 +77,10 @@ def _of(number: int, loaded: Loaded) -> str:
 
 
 def _own_rows(session: Session, loaded: Loaded, name: str) -> int:
-    """Count the rows whose value no other row has; a missing cell is no value."""
+    """Count the rows whose value no other row has; a missing cell is not a value."""
     cell = loaded.column(name)
     missing = ["nan"] if loaded.stored(name) in _FLOATS else []
-    # Only different cells are brought into one form, which takes longer than to find them.
+    # Only distinct cells are normalized, which is slower than finding them.
     different = f"SELECT {cell}, count(*) AS n FROM {loaded.table} GROUP BY {cell}"
     formed = f"SELECT {comparable(cell, marked=loaded.marked)} AS value, n FROM ({different})"
     values = f"SELECT value, sum(n) AS n FROM ({formed}) WHERE value IS NOT NULL GROUP BY value"
@@ -103,10 +103,10 @@ def _unique_remarks(source: Source) -> list[str]:
 
 
 def _exact_columns(source: Source) -> list[_Quasi]:
-    """List the quasi columns whose exact cells can be told from generalized ones.
+    """List the quasi columns whose exact cells can be distinguished from generalized ones.
 
-    Where classes are published as typical values, and where a hierarchy has nodes with names of their own,
-    the file does not say which is which.
+    Where classes are published as typical values, or a hierarchy has named nodes, the file does not show
+    which is which.
     """
     loaded, recipe = source.loaded, source.recipe
     if recipe.output.values == "microaggregate":
@@ -124,8 +124,8 @@ def _exact_columns(source: Source) -> list[_Quasi]:
     return columns
 
 
-def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
-    """Compare a column that is released as it is with the exact cells of a quasi column."""
+def _compared(source: Source, name: str, quasi: _Quasi) -> list[str]:
+    """Compare a column that is released unchanged with the exact cells of a quasi column."""
     recipe = source.recipe
     cell = source.loaded.column(name)
     source.session.database.execute(
@@ -135,31 +135,29 @@ def _beside(source: Source, name: str, quasi: _Quasi) -> list[str]:
     if recipe.columns[name].role == "sensitive" and _is_one_to_one(source.session):
         if _accepts(recipe, name, "duplicate"):
             return []
-        return [
-            f"Sensitive column `{name}` says the same as quasi column `{quasi.name}` wherever that is exact."
-        ]
+        return [f"Sensitive column `{name}` duplicates quasi column `{quasi.name}` wherever that is exact."]
     number, hidden = _recovered(source, cell, quasi)
     if not number or _accepts(recipe, name, "recoverable"):
         return []
     return [
-        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} follows from `{name}`, by the "
-        f"rows in which `{quasi.name}` is exact."
+        f"The generalized `{quasi.name}` of {number} of {count(hidden, 'row')} can be inferred from `{name}` "
+        f"and the rows in which `{quasi.name}` is exact."
     ]
 
 
 def _is_one_to_one(session: Session) -> bool:
-    """Say whether each value goes with one exact quasi value and the other way round."""
+    """Return whether each value goes with one exact quasi value and vice versa."""
     pairs, values, others, rows = session.row(
         "SELECT count(*), count(DISTINCT a), count(DISTINCT q), coalesce(sum(n), 0) FROM seen"
     )
-    return bool(pairs == values == others and pairs > 1 and rows >= max(FEWEST_ROWS, 2 * pairs))
+    return bool(pairs == values == others and pairs > 1 and rows >= max(MIN_ROWS, 2 * pairs))
 
 
 def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
-    """Count the generalized cells that follow, and all; none where they are few, or no more than by chance.
+    """Count the generalized cells that can be inferred, and all; 0 if few or no more than by chance.
 
-    A value that goes with one exact quasi value in enough rows is a rule. By chance n rows agree as often
-    as the share of their quasi value to the power of n - 1.
+    A value that goes with one exact quasi value in enough rows is a rule. By chance, n rows agree with a
+    probability of p^(n - 1), where p is the share of their quasi value.
     """
     hidden, number, chance = source.session.row(
         "WITH share AS (SELECT q, sum(n) / (SELECT sum(n) FROM seen) AS part FROM seen GROUP BY q), "
@@ -170,14 +168,14 @@ def _recovered(source: Source, cell: str, quasi: _Quasi) -> tuple[int, int]:
         "SELECT (SELECT coalesce(sum(n), 0) FROM hidden), coalesce(sum(hidden.n), 0), "
         "coalesce(sum(hidden.n * pow(part, rule.n - 1)), 0) "
         "FROM hidden JOIN rule USING (a) JOIN share USING (q)",
-        [_FEWEST_EXACT],
+        [_MIN_EXACT],
     )
-    notable = number >= _FEWEST_RECOVERED and number - chance > NOTABLE * hidden
+    notable = number >= _MIN_RECOVERED and number - chance > NOTABLE * hidden
     return int(number) if notable else 0, int(hidden)
 
 
 def _alike_remarks(source: Source, name: str, quasi: Sequence[str]) -> list[str]:
-    """Count the classes in which all rows have one sensitive value, and the values that this concerns."""
+    """Count the classes in which all rows have one sensitive value, and the values affected."""
     if _accepts(source.recipe, name, "alike"):
         return []
     loaded = source.loaded

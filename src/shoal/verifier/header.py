@@ -1,4 +1,4 @@
-"""The columns of a release: all that were promised, each once, and no others."""
+"""The columns of a release: all promised ones, each once, and no others."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def _duplicates(names: Sequence[str], known: set[str] | None) -> list[Problem]:
     places = [place for place, name in enumerate(names) if name in names[:place]]
     if not places:
         return []
-    message = f"The file has columns whose name stands before: {_named(names, places, known)}."
+    message = f"The file has columns with the name of an earlier one: {_named(names, places, known)}."
     return [Problem("verify.duplicate_column", message)]
 
 
 def _named(names: Sequence[str], places: Sequence[int], known: set[str] | None) -> str:
-    """Name columns, or give their place where the name may be somebody's data.
+    """Name columns, or give their position where the name may be a person's data.
 
-    A file without a header line shows its first row instead. Only where all promised names
-    stand in the first line is that line taken for a header (`known` is None then).
+    A file without a header line shows its first row instead. The first line is taken for a
+    header only if it has all promised names (`known` is None then).
     """
     if known is None:
         return listed([names[place] for place in places])

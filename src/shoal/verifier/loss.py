@@ -1,4 +1,4 @@
-"""What a release loses, counted from the file and, where it takes the raw ranges and trees, the original."""
+"""The loss of a release, computed from the file and, where raw ranges and trees are needed, the original."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from shoal.verifier.reading.apostrophe import plain
 from shoal.verifier.reading.load import Loaded
 
 Cell = tuple[str | None, ...]
-Cost = Callable[[Cell], float | None]  # None for a cell that is in no published form
+Cost = Callable[[Cell], float | None]  # None for a cell that is not in a published form
 
 
 def class_losses(source: Source, quasi: Sequence[str], suppressed: int) -> dict[str, float | None]:
-    """Measure the sizes of the classes: the discernibility metric, their average, and the label's majority.
+    """Compute the losses that depend on class sizes and labels: DM, C_avg and CM.
 
-    A suppressed row counts as much as a class of all rows, and as one without a majority.
+    A suppressed row adds n to DM, and counts as a row outside the majority in CM.
     """
     k = source.recipe.privacy.k
     rows, squares, classes = source.session.row(
@@ -42,9 +42,9 @@ def class_losses(source: Source, quasi: Sequence[str], suppressed: int) -> dict[
 
 
 def box_losses(source: Source, original: Loaded, suppressed: int) -> dict[str, float | None]:
-    """Measure what the published cells lose: Total IL, its share, and the distortion ratio of trees.
+    """Compute the loss of the published cells: Total IL, GCP, and the distortion ratio of trees.
 
-    Nothing is returned when a cell cannot be read, which is a problem of its own.
+    Nothing is returned when a cell cannot be read, which is reported as a separate problem.
     """
     recipe = source.recipe
     il, heights_lost, with_levels, all_trees = 0.0, 0.0, 0, True
@@ -67,7 +67,7 @@ def box_losses(source: Source, original: Loaded, suppressed: int) -> dict[str, f
 
 
 def _lost(source: Source, columns: Sequence[str], cost: Cost) -> float | None:
-    """Sum what the rows lose in one column."""
+    """Sum the losses of the rows in one column."""
     names = ", ".join(map(source.loaded.column, columns))
     found = source.session.rows(f"SELECT {names}, sum(n_rows) FROM classes GROUP BY {names}")
     bare: Callable[[str], str] = plain if source.loaded.marked else str
@@ -81,7 +81,7 @@ def _lost(source: Source, columns: Sequence[str], cost: Cost) -> float | None:
 
 
 def _cost(source: Source, original: Loaded, name: str) -> tuple[Cost, int | None]:
-    """Return what a cell of a column loses, and the height of its tree; None for one without a tree."""
+    """Return the cost of a column's cells, and the height of its tree; None for a column without one."""
     column = source.recipe.columns[name]
     raw = original.column(name)
     cells = {cell for (cell,) in source.session.rows(f"SELECT DISTINCT {raw} FROM {original.table}")}
@@ -100,7 +100,7 @@ def _cost(source: Source, original: Loaded, name: str) -> tuple[Cost, int | None
 
 
 def _flat_cost(cover: Callable[[Cell], object]) -> Cost:
-    """Under a single root any two values are as far apart as can be."""
+    """Return the cost under a single root, where any two values are at the maximum distance."""
 
     def cost(cell: Cell) -> float | None:
         covered = cover(cell)
@@ -112,7 +112,7 @@ def _flat_cost(cover: Callable[[Cell], object]) -> Cost:
 
 
 def _line_cost(cover: Callable[[Cell], object], low: float, high: float) -> Cost:
-    """Return the width of a range as a share of the original's; ends beyond that cost no more than all."""
+    """Return the width of a range as a share of the original's, at most 1."""
 
     def cost(cell: Cell) -> float | None:
         covered = cover(cell)
@@ -152,7 +152,7 @@ def _of_tree(
 
 
 def _interval(text: str, widths: Sequence[float]) -> object:
-    """Return the node that an interval is: which multiple of its width it begins at, and that width."""
+    """Return the node of an interval: which multiple of its width it begins at, and that width."""
     found = ends(text, "numeric")
     if found is None or not text.startswith("["):
         return text

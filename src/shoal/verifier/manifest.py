@@ -1,4 +1,4 @@
-"""The manifest beside a release: the bytes that it describes, and its numbers beside those of the file."""
+"""The manifest of a release: compare the bytes and the numbers that it claims with those of the file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SLACK = 1 + 1e-6  # of the last digit of a rounded loss
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a manifest says; without a manifest, or without numbers, nothing."""
+class Claims:
+    """What a manifest claims; nothing without a manifest, or without numbers."""
 
     problem: str = ""  # what is wrong with the manifest itself
     sections: Mapping[str, Any] = field(default_factory=dict)
@@ -27,56 +27,56 @@ class Told:
         """The section about the files."""
         return _table(self.sections.get("release"))
 
-    def of_view(self, at: int) -> Told:
-        """Return what is said about one of several views."""
+    def of_view(self, at: int) -> Claims:
+        """Return the claims about one of several views."""
         views = self.sections.get("views")
         view = _table(views[at]) if isinstance(views, list) and at < len(views) else {}
         numbers = {key: value for key, value in view.items() if key != "sha256"}  # compared with all files
-        return Told(sections={**numbers, "release": numbers})
+        return Claims(sections={**numbers, "release": numbers})
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The same numbers as counted; None where that cannot be done."""
+    """The same numbers as counted; None where they cannot be counted."""
 
     rows: int
     classes: int
     goals: Sequence[MeasuredGoal] | None
     suppressed: int | None = None
     losses: Mapping[str, float | None] = field(default_factory=dict)
-    at_least: bool = False  # goals may be met better than the maker says
+    at_least: bool = False  # goals may be met better than the maker claims
 
 
-def read_manifest(path: Path) -> Told:
+def read_manifest(path: Path) -> Claims:
     """Read the manifest of a release, given the name of the release."""
-    beside = path.with_name(path.name + ".manifest.json")
-    if not beside.exists():
-        return Told()
+    manifest = path.with_name(path.name + ".manifest.json")
+    if not manifest.exists():
+        return Claims()
     try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
+        found = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        return Told(problem="The manifest beside the file cannot be read.")
-    return Told(sections=found)
+        return Claims(problem="The manifest of the file cannot be read.")
+    return Claims(sections=found)
 
 
-def digest_problems(told: Told, path: Path) -> list[Problem]:
-    """Compare the file's bytes with the manifest; nothing to say where there is none."""
-    if told.problem:
-        return [Problem("verify.digest", told.problem)]
-    if "sha256" not in told.release or str(told.release["sha256"]).lower() == _digest(path):
+def digest_problems(claims: Claims, path: Path) -> list[Problem]:
+    """Compare the file's bytes with the manifest, if there is one."""
+    if claims.problem:
+        return [Problem("verify.digest", claims.problem)]
+    if "sha256" not in claims.release or str(claims.release["sha256"]).lower() == _digest(path):
         return []
     return [Problem("verify.digest", "The file is not the one that its manifest describes.")]
 
 
-def parts_digest_problems(told: Told, files: Mapping[str, Path]) -> list[Problem]:
-    """Compare several files with the manifest of the name that they share."""
-    if told.problem:
-        return [Problem("verify.digest", told.problem)]
-    if not told.sections:
+def parts_digest_problems(claims: Claims, files: Mapping[str, Path]) -> list[Problem]:
+    """Compare several files with the manifest that they share."""
+    if claims.problem:
+        return [Problem("verify.digest", claims.problem)]
+    if not claims.sections:
         return []
-    digests = _table(told.release.get("files"))
+    digests = _table(claims.release.get("files"))
     changed = [title for title, file in files.items() if str(digests.get(title)).lower() != _digest(file)]
     return [
         Problem("verify.digest", f"The {title} file is not the one that its manifest describes.")
@@ -84,39 +84,37 @@ def parts_digest_problems(told: Told, files: Mapping[str, Path]) -> list[Problem
     ]
 
 
-def number_problems(told: Told, counted: Counted) -> list[Problem]:
+def number_problems(claims: Claims, counted: Counted) -> list[Problem]:
     """Compare the numbers of the manifest with those of the file."""
-    wrong = [name for name in ("rows", "classes") if _differs(told.release, name, getattr(counted, name))]
-    if counted.suppressed is not None and _differs(told.sections, "suppressed", counted.suppressed):
+    wrong = [name for name in ("rows", "classes") if _differs(claims.release, name, getattr(counted, name))]
+    if counted.suppressed is not None and _differs(claims.sections, "suppressed", counted.suppressed):
         wrong.append("suppressed")
-    wrong += _wrong_goals(told.sections.get("goals"), counted)
-    losses = _table(told.sections.get("loss"))
+    wrong += _wrong_goals(claims.sections.get("goals"), counted)
+    losses = _table(claims.sections.get("loss"))
     wrong += [f"loss {name}" for name, lost in counted.losses.items() if not _is_rounded(losses, name, lost)]
     if not wrong:
         return []
     return [
-        Problem(
-            "verify.manifest", f"Numbers of the manifest that are not those of the file: {listed(wrong)}."
-        )
+        Problem("verify.manifest", f"Numbers in the manifest that differ from the file: {listed(wrong)}.")
     ]
 
 
-def told_suppressed(told: Told) -> int:
-    """Return how many rows the manifest says were left out; 0 where it does not say."""
-    found = told.sections.get("suppressed")
+def claimed_suppressed(claims: Claims) -> int:
+    """Return how many rows the manifest says were left out; 0 if it does not say."""
+    found = claims.sections.get("suppressed")
     return found if type(found) is int and found >= 0 else 0
 
 
-def _differs(told: Mapping[str, Any], name: str, counted: int) -> bool:
-    return name in told and told[name] != counted
+def _differs(claims: Mapping[str, Any], name: str, counted: int) -> bool:
+    return name in claims and claims[name] != counted
 
 
-def _wrong_goals(told: Any, counted: Counted) -> list[str]:
-    """Name the goals whose numbers differ; a release may be verified for other goals than it was made for."""
-    if not isinstance(told, list) or counted.goals is None:
+def _wrong_goals(claims: Any, counted: Counted) -> list[str]:
+    """Name the goals whose numbers differ; a release may be verified for goals it was not made for."""
+    if not isinstance(claims, list) or counted.goals is None:
         return []
     known = {_key(goal.to_dict()): goal for goal in counted.goals}
-    pairs = ((each, known.get(_key(each))) for each in map(_table, told))
+    pairs = ((each, known.get(_key(each))) for each in map(_table, claims))
     return [
         goal.type
         for each, goal in pairs
@@ -125,15 +123,15 @@ def _wrong_goals(told: Any, counted: Counted) -> list[str]:
 
 
 def _key(goal: Mapping[str, Any]) -> str:
-    """Return what tells goals apart: one may be asked for twice, with other numbers."""
+    """Return what distinguishes goals: one may be asked for twice, with different numbers."""
     return json.dumps([goal.get(name) for name in ("type", "column", "variant", "asked")], default=str)
 
 
-def _is_same_goal(told: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bool) -> bool:
+def _is_same_goal(claims: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bool) -> bool:
     """Compare what was achieved; people cannot be counted from the file alone."""
-    if told.get("counts", "rows") != goal.counts:
+    if claims.get("counts", "rows") != goal.counts:
         return True
-    achieved = told.get("achieved")
+    achieved = claims.get("achieved")
     if achieved is None or goal.achieved is None:
         return achieved is goal.achieved
     if not isinstance(achieved, int | float):
@@ -141,9 +139,9 @@ def _is_same_goal(told: Mapping[str, Any], goal: MeasuredGoal, *, at_least: bool
     return isclose(achieved, goal.achieved, rel_tol=1e-9) or (at_least and achieved < goal.achieved)
 
 
-def _is_rounded(told: Mapping[str, Any], name: str, counted: float | None) -> bool:
-    """Say whether a loss is the one counted, rounded to three digits; a loss that is not told agrees."""
-    found = told.get(name, counted)
+def _is_rounded(claims: Mapping[str, Any], name: str, counted: float | None) -> bool:
+    """Return whether a loss is the one counted, rounded to three digits; a loss that is absent agrees."""
+    found = claims.get(name, counted)
     if found is None or counted is None:
         return found is counted
     if not isinstance(found, int | float):

@@ -1,8 +1,8 @@
 """A release in several views: ``X.1.csv``, ``X.2.csv`` and so on, one manifest for all.
 
-Every view is verified as a table of its own: it has the quasi columns that the recipe gives it, all
-sensitive columns and no others; kept columns stand in the first view alone, because a value that few
-rows have joins the views as a row number would.
+Every view is verified as a separate table: it has the quasi columns that the recipe gives it, all
+sensitive columns and no others; kept columns are only in the first view, because a rare value links the
+views like a row number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from shoal.errors import DataError
 from shoal.recipe import Column, Output, Recipe, Shape
-from shoal.verifier.manifest import Counted, Told, number_problems, parts_digest_problems
+from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems
 from shoal.verifier.reading.load import existing
 from shoal.verifier.verdict import MeasuredGoal, Problem, Verdict, conclude
 
@@ -20,12 +20,12 @@ _MORE_IS_BETTER = ("k-anonymity", "l-diversity")
 
 
 def has_views(recipe: Recipe) -> bool:
-    """Say whether a release is written as views."""
+    """Return whether a release is written as views."""
     return recipe.shape is Shape.VIEWS
 
 
 def promised_views(recipe: Recipe) -> list[Recipe]:
-    """Return what each view promises, as the recipe of a table of its own."""
+    """Return what each view promises, as the recipe of a separate table."""
     promised = []
     for number, quasi in enumerate(recipe.views):
         columns = {}
@@ -45,26 +45,26 @@ def view_files(path: str | Path, number: int) -> list[Path]:
     files = [named.with_name(f"{named.stem}.{at}{named.suffix}") for at in range(1, number + 1)]
     for at, file in enumerate(files, 1):
         if not file.exists():
-            message = f"{file}, which is view {at} of {number}, cannot be read: there is no such file."
+            message = f"{file}, view {at} of {number}, cannot be read: there is no such file."
             hint = "give the name that the views share: X.csv for X.1.csv, X.2.csv and so on"
             raise DataError("data.unreadable", message, hint)
     return [existing(file) for file in files]
 
 
-def view_digest_problems(told: Told, files: Sequence[Path]) -> list[Problem]:
+def view_digest_problems(claims: Claims, files: Sequence[Path]) -> list[Problem]:
     """Compare all views with the one manifest."""
-    return parts_digest_problems(told, {f"view {at}": file for at, file in enumerate(files, 1)})
+    return parts_digest_problems(claims, {f"view {at}": file for at, file in enumerate(files, 1)})
 
 
-def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: Told) -> Verdict:
-    """Put the verdicts about all views together: rows and classes summed, the worst of all else."""
+def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], claims: Claims) -> Verdict:
+    """Combine the verdicts on all views: rows and classes are summed, for the rest the worst counts."""
     problems = [*before]
     goals = worst_goals([verdict.goals for verdict in verdicts])
     classes = sum(verdict.classes for verdict in verdicts)
     wildcards = [verdict.k_wildcard for verdict in verdicts]
     for at, verdict in enumerate(verdicts, 1):
         problems += [Problem(found.code, f"View {at}: {found.message}") for found in verdict.problems]
-    problems += number_problems(told, Counted(min(verdict.rows for verdict in verdicts), classes, goals))
+    problems += number_problems(claims, Counted(min(verdict.rows for verdict in verdicts), classes, goals))
     return conclude(
         sum(verdict.rows for verdict in verdicts),
         classes,
@@ -77,7 +77,7 @@ def one_verdict(verdicts: Sequence[Verdict], before: Sequence[Problem], told: To
 
 
 def _all_remarks(verdicts: Sequence[Verdict]) -> list[str]:
-    """List what is remarked about all views, and about single ones with their number."""
+    """List the remarks about all views, and those about single views with their number."""
     of_all = [r for r in verdicts[0].remarks if all(r in verdict.remarks for verdict in verdicts)]
     single = [
         f"View {at}: {remark}"
@@ -89,15 +89,15 @@ def _all_remarks(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def worst_goals(views: Sequence[Sequence[MeasuredGoal]]) -> tuple[MeasuredGoal, ...]:
-    """Return each goal as the view that achieves least has it; all views have the same goals."""
+    """Return each goal from the view that achieves least; all views have the same goals."""
     return tuple(_worst(goals) for goals in zip(*views, strict=True))
 
 
 def _worst(goals: Sequence[MeasuredGoal]) -> MeasuredGoal:
-    """Return the first of those that are missed by most or, if none is missed, held with least to spare.
+    """Return the goal that is missed by the widest margin or, if none is missed, met by the narrowest.
 
-    Where no number says how bad a missed goal is, it is the worst; a goal that is held without one has
-    most to spare.
+    A missed goal without a number is the worst; a goal that is met without one has the widest margin.
+    Ties go to the first.
     """
     missed = [goal for goal in goals if not goal.holds]
     without = [goal for goal in missed if goal.achieved is None]

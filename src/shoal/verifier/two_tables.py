@@ -1,8 +1,8 @@
 """A release in two tables: quasi values with a group, and groups with the values in them.
 
-Both files are read and joined by the group. Each has the columns that were promised and no others,
-so that nothing but the group joins them; both have the same groups, as large; and in every group
-l or more values stand, none with a share above 1 / l. A missing value is not a value.
+Both files are read and joined by the group. Each has the promised columns and no others, so that only
+the group links them; both have the same groups, of the same sizes; and every group has l or more values,
+none with a share above 1 / l. A missing value is not a value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.verifier.dangers import unique_problems
 from shoal.verifier.header import header_problems
-from shoal.verifier.manifest import Counted, Told, number_problems, parts_digest_problems, read_manifest
+from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems, read_manifest
 from shoal.verifier.originals.group_tables import parts_original_problems
 from shoal.verifier.originals.original import load_original
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
@@ -52,15 +52,15 @@ def verify_parts(
     named = Path(path)
     files = [existing(named.with_name(f"{named.stem}.{title}{named.suffix}")) for title in _TITLES]
     raw = None if original is None else existing(original, any_ending=True)
-    told = read_manifest(named) if manifest else Told()
-    before = parts_digest_problems(told, dict(zip(_TITLES, files, strict=True)))
+    claims = read_manifest(named) if manifest else Claims()
+    before = parts_digest_problems(claims, dict(zip(_TITLES, files, strict=True)))
     promised = _promised(recipe)
 
     def read(open_session: Session, at: int) -> Loaded:
         safe = recipe.output.spreadsheet_safe
         return load(open_session, files[at], promised[at], spreadsheet_safe=safe)
 
-    return _verdict(recipe, read, rows, before, raw, told)
+    return _verdict(recipe, read, rows, before, raw, claims)
 
 
 def verify_part_files(quasi: Path, sensitive: Path, recipe: Recipe, *, rows: int | None = None) -> Verdict:
@@ -95,7 +95,7 @@ def _verdict(
     rows: int | None,
     before: Sequence[Problem] = (),
     raw: Path | None = None,
-    told: Told = Told(),  # noqa: B008  # it is frozen
+    claims: Claims = Claims(),  # noqa: B008  # it is frozen
 ) -> Verdict:
     with session() as open_session:
         loaded, problems = _loaded(open_session, read)
@@ -120,7 +120,7 @@ def _verdict(
             problems += parts_original_problems(open_session, parts, original, recipe)
         groups = int(open_session.row("SELECT count(*) FROM groups")[0])
         goals = [_goal(recipe, diversity)]
-        problems += number_problems(told, Counted(loaded.quasi.rows, groups, goals, suppressed))
+        problems += number_problems(claims, Counted(loaded.quasi.rows, groups, goals, suppressed))
         return conclude(loaded.quasi.rows, groups, None, goals, problems)
 
 
@@ -135,7 +135,7 @@ def _asked(recipe: Recipe) -> int:
 
 
 def _loaded(session: Session, read: Load) -> tuple[_Parts | None, list[Problem]]:
-    """Load both files, each into a table of its own; say what is wrong with each."""
+    """Load each file into its own table; also return the problems of each."""
     tables, problems = [], []
     for at, title in enumerate(_TITLES):
         try:
@@ -149,7 +149,7 @@ def _loaded(session: Session, read: Load) -> tuple[_Parts | None, list[Problem]]
 
 
 def _in(title: str, problem: Problem) -> Problem:
-    """Say in which of the two files a problem is."""
+    """Add the file to a problem's message."""
     return Problem(problem.code, f"In the {title} file: {problem.message}")
 
 
@@ -163,26 +163,26 @@ def _header_problems(loaded: _Parts, recipe: Recipe) -> list[Problem]:
     return problems
 
 
-def _row_problems(loaded: _Parts, told: int | None) -> list[Problem]:
+def _row_problems(loaded: _Parts, expected: int | None) -> list[Problem]:
     problems = []
     for title, part in zip(_TITLES, (loaded.quasi, loaded.sensitive), strict=True):
         if part.rows == 0:
             problems.append(_in(title, Problem("verify.empty", "The file has no rows.")))
-    if told is not None and told != loaded.quasi.rows:
+    if expected is not None and expected != loaded.quasi.rows:
         found = count(loaded.quasi.rows, "row")
-        message = f"The file has {found}, but {told} should have been released."
+        message = f"The file has {found}, but {expected} should have been released."
         problems.append(_in("quasi", Problem("verify.rows", message)))
     return problems
 
 
 def _is_complete(loaded: _Parts, recipe: Recipe) -> bool:
-    """Say whether it is clear which columns are the group, the value and the count."""
+    """Return whether it is clear which columns are the group, the value and the count."""
     quasi, sensitive = _promised(recipe)
     return all(map(loaded.quasi.has_once, quasi)) and all(map(loaded.sensitive.has_once, sensitive))
 
 
 def _cell_problems(session: Session, loaded: _Parts) -> list[Problem]:
-    """Check that groups and counts are whole numbers from 1, written in one way."""
+    """Check that groups and counts are positive whole numbers in canonical form."""
     problems = []
     for title, part, name in (
         ("quasi", loaded.quasi, ANATOMY_GROUP),
@@ -195,13 +195,13 @@ def _cell_problems(session: Session, loaded: _Parts) -> list[Problem]:
             [_WHOLE],
         )
         if wrong:
-            message = f"Column `{name}` has {count(int(wrong), 'cell')} that is no whole number from 1."
+            message = f"Column `{name}` has {count(int(wrong), 'cell')} without a positive whole number."
             problems.append(_in(title, Problem("verify.form", message)))
     return problems
 
 
 def _build_groups(session: Session, loaded: _Parts, recipe: Recipe) -> None:
-    """Make the table ``groups``: for each group of either file, its rows, and its values counted."""
+    """Create the table ``groups``: for each group of either file, its rows, and the counts of its values."""
     group, value, times = (loaded.sensitive.column(name) for name in _promised(recipe)[1])
     known = loaded.quasi.column(ANATOMY_GROUP)
     number = f"coalesce(TRY_CAST({times} AS HUGEINT), 0)"
@@ -223,17 +223,17 @@ def _build_groups(session: Session, loaded: _Parts, recipe: Recipe) -> None:
 
 
 def _group_problems(session: Session) -> list[Problem]:
-    """Check that both files have the same groups, as large."""
+    """Check that both files have the same groups, of the same sizes."""
     alone, other = session.row(
         "SELECT count(*) FILTER (size = 0 OR total = 0), "
         "count(*) FILTER (size > 0 AND total > 0 AND size <> total) FROM groups"
     )
     problems = []
     if alone:
-        message = f"{_groups(int(alone))} in one of the two files only."
+        message = f"{_groups(int(alone))} in only one of the two files."
         problems.append(Problem("verify.groups", message))
     if other:
-        message = f"{_groups(int(other))} not as large in one file as in the other."
+        message = f"{_groups(int(other))} not the same size in both files."
         problems.append(Problem("verify.groups", message))
     return problems
 
@@ -243,10 +243,10 @@ def _groups(number: int) -> str:
 
 
 def _diversity(session: Session, recipe: Recipe) -> tuple[int, list[Problem]]:
-    """Return the largest l that all groups have, and the problem where it is not the one asked for.
+    """Return the largest l that all groups achieve, and the problem if it is below the one asked for.
 
-    A group has the lower of two numbers: of its values, and of how often the most frequent one goes
-    into the rows that have a value.
+    A group achieves the lower of two numbers: of its distinct values, and of its rows with a value divided
+    by those with the most frequent one.
     """
     asked = _asked(recipe)
     session.database.execute(

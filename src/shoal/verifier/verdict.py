@@ -1,6 +1,6 @@
-"""What a verification says: the goals as measured, and the problems by code.
+"""The result of a verification: the goals as measured, and the problems by code.
 
-Nothing here ever holds a cell: column names and numbers only.
+Nothing here ever contains a cell, only column names and numbers.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Any
 
 from shoal.errors import printable
 
-# Every code that a verdict can carry, with what it means. The reference documentation and the
+# Every code that a verdict can carry, and its meaning. The reference documentation and the
 # tests walk this table: a code that is used but not listed is a programming error.
 PROBLEMS: dict[str, str] = {
-    "verify.unreadable": "The file is there but is not in the format that its name says.",
+    "verify.unreadable": "The file exists but is not in the format that its name indicates.",
     "verify.empty": "The file has no rows. A release without rows never holds.",
     "verify.ragged": "Some lines of the file have more or fewer cells than its header.",
     "verify.missing_column": "A column that the recipe releases is not in the file.",
     "verify.forbidden_column": "The file has a column that the recipe does not release.",
     "verify.duplicate_column": "Two columns of the file have the same name.",
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
-    "verify.node": "A quasi column has cells that are no nodes of its hierarchy.",
+    "verify.node": "A quasi column has cells that are not nodes of its hierarchy.",
     "verify.grid": "A quasi column has ranges whose ends are not on its grid.",
-    "verify.unique": "A kept column is unique on more than half of the rows and not accepted by name.",
+    "verify.unique": "A kept column is unique on more than half of the rows and not explicitly accepted.",
     "verify.k": "Some rows are in classes smaller than k.",
     "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",
     "verify.t": "In some classes the sensitive values are further than t from those of the whole file.",
     "verify.alpha": "In some classes a sensitive value has a share above alpha.",
     "verify.beta": "In some classes a sensitive value gains more than beta times its share of the file.",
     "verify.delta": "In some classes a sensitive value's share is delta or more from that in the whole file.",
-    "verify.distance": "Sensitive values have no place in the order or tree that measures their distance.",
-    "verify.groups": "The two files do not have the same groups, as large.",
+    "verify.distance": "Sensitive values are not in the order or tree that defines their distance.",
+    "verify.groups": "The two files do not have the same groups, of the same sizes.",
     "verify.fit": "Some rows fit fewer than k originals, or some originals fewer than k rows (NH).",
-    "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only beside its original.",
-    "verify.digest": "The file is not the one that the manifest beside it describes.",
-    "verify.manifest": "The manifest beside the file has numbers that the file does not.",
-    "verify.rows": "The file has another number of rows than its maker says it released.",
+    "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only against its original.",
+    "verify.digest": "The file is not the one that its manifest describes.",
+    "verify.manifest": "The manifest has numbers that differ from those of the file.",
+    "verify.rows": "The file does not have the number of rows that its maker says it released.",
     "verify.original_rows": "The file has more rows than the original, or leaves out more than is allowed.",
     "verify.original_values": "The file has sensitive or kept values that the original does not have.",
-    "verify.original_match": "The rows of the file cannot each be another row of the original.",
+    "verify.original_match": "The rows of the file cannot be matched one to one with rows of the original.",
 }
 
 
@@ -65,17 +65,17 @@ class MeasuredGoal:
     type : str
         The goal's name, such as ``"k-anonymity"``.
     column : str, list of str or None
-        The sensitive column that it is about, or those that count jointly; None for k-anonymity.
+        The sensitive column that it concerns, or those that count jointly; None for k-anonymity.
     asked : int or float
         The threshold in the recipe.
     achieved : int, float or None
-        The worst class of the file; None when no finite number says how bad (or good) it is.
+        The number of the file's worst class; None when it is not finite.
     holds : bool
         Whether every class of the file meets the threshold.
     variant : str or None
         Which form of the goal: ``"distinct"``, ``"ordered"``, ``"enhanced"`` and so on.
     counts : str
-        What was counted: ``"rows"``, or ``"people"`` where a subject column tells them apart.
+        What was counted: ``"rows"``, or ``"people"`` where there is a subject column.
     """
 
     type: str
@@ -87,13 +87,13 @@ class MeasuredGoal:
     counts: str = "rows"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the goal as JSON has it: a variant where it has one, what is counted where not rows."""
-        told = asdict(self)
+        """Return the goal as in JSON: the variant if there is one, what is counted if not rows."""
+        fields = asdict(self)
         if self.variant is None:
-            del told["variant"]
+            del fields["variant"]
         if self.counts == "rows":
-            del told["counts"]
-        return told
+            del fields["counts"]
+        return fields
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,22 +105,22 @@ class Verdict:
     holds : bool
         True when there is no problem and every goal is met.
     rows, classes : int
-        Rows of the file, and different combinations of its quasi columns; Anatomy: its groups.
+        Rows of the file, and distinct combinations of its quasi columns; Anatomy: its groups.
     k : int or None
         Size of the smallest class; 0 when there is none. Anatomy promises no k: None.
         NH: the fewest originals that fit a row, or rows that an original fits.
     goals : tuple of MeasuredGoal
         Every goal of the recipe, as measured.
     problems : tuple of Problem
-        What does not hold, in the order in which it was looked at.
+        What does not hold, in the order in which it was checked.
     has_classes : bool
-        False for NH, whose rows are counted by the originals that fit them.
+        False for NH, which counts the originals that fit each row instead.
     k_wildcard : int or None
-        The fewest rows (or people) that a class has together with all classes that it may be confused
-        with when an empty quasi cell may be anything; `k` when none is empty. None without classes, and where
-        people are too many to be looked at.
+        The size (in rows or people) of the smallest class including all classes that match it when an
+        empty quasi cell may be anything; `k` when none is empty. None without classes, and where there are
+        too many people to compare.
     remarks : tuple of str
-        What a reader should know about the numbers, though nothing is wrong.
+        What a reader should know about the numbers although nothing is wrong.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Verdict:
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as the JSON of ``shoal verify`` has it."""
+        """Return the verdict as in the JSON of ``shoal verify``."""
         return {
             "holds": self.holds,
             "rows": self.rows,
@@ -201,7 +201,7 @@ def conclude(
     k_wildcard: int | None = None,
     remarks: Sequence[str] = (),
 ) -> Verdict:
-    """Put the findings together; the release holds only when nothing speaks against it."""
+    """Combine the findings into a verdict; the release holds only if there is no problem."""
     holds = not problems and all(goal.holds for goal in goals)
     return Verdict(
         holds, rows, classes, k, tuple(goals), tuple(problems), has_classes, k_wildcard, tuple(remarks)
@@ -209,7 +209,7 @@ def conclude(
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
-    """Write a number with its noun: ``1 row``, ``2 rows``.
+    """Format a number with its noun: ``1 row``, ``2 rows``.
 
     Examples
     --------
@@ -220,12 +220,12 @@ def count(number: int, singular: str, plural: str = "") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Write column names for a message."""
+    """Format column names for a message."""
     return ", ".join(f"`{printable(name)}`" for name in names)
 
 
 def shown(number: int | float) -> str:
-    """Write a number for a message: a fraction with six digits.
+    """Format a number for a message: a fraction with six digits.
 
     Examples
     --------

@@ -46,19 +46,19 @@ def anonymize(
     bound: bool = True,
     progress: Progress | None = None,
 ) -> Release:
-    """Publish a table so that every row hides among at least k that look alike.
+    """Anonymize a table so that every released row looks like at least k - 1 others.
 
     Parameters
     ----------
     data : pandas, Polars or Arrow frame, or Recipe
         The table; or a recipe whose [input] names a file.
     recipe : Recipe, optional
-        What to do with a frame. The parameters below override what it says, as flags do; without a recipe
-        they say everything.
+        What to do with a frame. The parameters below override it, as flags do; without a recipe they
+        specify everything.
     quasi, sensitive, identifiers, keep, drop : iterables of str
         The columns of each role. Every column needs one.
     subject : str, optional
-        The column that tells people apart, where one may have several rows: k and goals count people.
+        The column that identifies people, where one may have several rows: k and goals count people.
     k : int
         Smallest class size.
     goals : iterable of str or dict, optional
@@ -68,25 +68,25 @@ def anonymize(
         from a leaf to the root; or a function that is called with each distinct value and returns its
         generalizations from narrow to wide (a list of texts, or a single one).
     accept : mapping of str to iterable of str, optional
-        By column: the dangers that you take knowingly, such as `["unique"]`. They are still listed.
+        By column: the dangers that you accept, such as `["unique"]`. They are still listed.
     method : str or Clusterer, optional
-        How the classes are found: a name, or an object such as `shoal.cluster.KMember(k=5)`, which brings
-        its own options, seed and k.
+        How the classes are found: a name, or an object such as `shoal.cluster.KMember(k=5)`, which has its
+        own options, seed and k.
     seed, options
         For a method given by name.
     views : {"whole", "equal", "unequal", "nested"} or list of lists of str, optional
         Publish several tables instead of one: which quasi columns each has.
     views_by : {"clustering", "projection"}, optional
-        Whether each has classes of its own, or all show the classes of one.
+        Whether each view has its own classes, or all views show the classes of one clustering.
     also : iterable of str or Path, optional
-        Manifests of earlier releases about the same people. What all tables give away together is
-        checked, and refused if it is too much.
+        Manifests of earlier releases about the same people. What all tables reveal together is checked,
+        and refused if it is too much.
     accept_composition : bool, default False
-        Publish even so; the check is made and reported.
+        Publish even then; the check is still made and reported.
     bound : bool, default True
-        Compute how much every release must lose at least, a few seconds on large tables.
+        Compute a lower bound of the loss of any release, which takes a few seconds on large tables.
     progress : callable, optional
-        Called with the name of a stage and the share of it that is done.
+        Called with the name of a stage and the fraction that is done.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def anonymize(
     }
     if recipe is None:
         if smallest is None:
-            raise RecipeError("recipe.invalid", "k is missing.", "say how many rows a class needs: k=5")
+            raise RecipeError("recipe.invalid", "k is missing.", "give the smallest class size, such as k=5")
         recipe = Recipe.from_dict({}, changes=changes)
     else:
         recipe = recipe.changed(changes)
@@ -148,13 +148,13 @@ def _method(
         return {"name": method, "seed": seed, "options": None if options is None else dict(options)}
     if options is not None or seed is not None:
         message = "`options` and `seed` are given twice: the method is an object that has its own."
-        raise RecipeError("recipe.invalid", message, "give them to the object, or name the method")
+        raise RecipeError("recipe.invalid", message, "pass them to the object, or give the method by name")
     (name,) = [name for name, info in METHODS.items() if info.clusterer is type(method)]
     return {"name": name, "seed": method.seed, "options": method.options.model_dump(exclude_unset=True)}
 
 
 def _readable(hierarchies: Mapping[str, Any] | None) -> dict[str, str | dict[str, Any]]:
-    """Return hierarchies as a recipe holds them; a function gets a place that `_with_functions` fills."""
+    """Return hierarchies as a recipe stores them; a function gets a placeholder for `_with_functions`."""
     return {name: _in_recipe(given, name) for name, given in (hierarchies or {}).items()}
 
 
@@ -167,7 +167,7 @@ def _in_recipe(given: Any, column: str) -> str | dict[str, Any]:
 
 
 def _with_functions(recipe: Recipe, hierarchies: Mapping[str, Any] | None, data: Any) -> Recipe:
-    """Return the recipe with the hierarchies that functions make from the values of the table."""
+    """Return the recipe with the hierarchies that functions build from the table's values."""
     functions = {name: given for name, given in (hierarchies or {}).items() if callable(given)}
     if not functions:
         return recipe
@@ -213,7 +213,7 @@ def encode(
     if recipe is None:
         columns: dict[str, Any] = {name: {"hierarchy": tree} for name, tree in _readable(hierarchies).items()}
         changes = {"columns": {**columns, "default": "drop"}}
-        recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k plays no part here
+        recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k does not matter here
         recipe = _with_functions(recipe, hierarchies, data)
     table = table_of(data, recipe)
     return encode_columns(table, with_orders(recipe, table))

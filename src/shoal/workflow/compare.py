@@ -1,4 +1,4 @@
-"""Every method at every k on one table: what each loses, and how long it takes. Nothing is released."""
+"""Compare every method at every k on one table by loss and time. Nothing is released."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
@@ -33,19 +33,19 @@ from shoal.workflow.publishing import published_as, published_loss
 
 ALL = "all"
 COMPARED = [name for name, info in METHODS.items() if info.shape.is_generalized]
-WARM_ROWS = 201  # odd, so that classes of two leave a row over and the code for that is compiled too
+WARM_ROWS = 201  # odd, so that classes of two leave one row and the code for that is compiled too
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method did at one k.
+    """The result of a method at one k.
 
     Parameters
     ----------
     seconds : float
         Wall time of the clustering alone: no reading, encoding, compiling, recoding or measuring.
     classes, suppressed : int
-        Published classes (where a method makes none, different boxes), and rows that would be left out.
+        Published classes (distinct boxes for a method without classes), and rows that would be left out.
     loss : Loss
         Of what would be published.
     """
@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a method has no classes to offer for this table, and the exit status that goes with it."""
+    """Why a method finds no classes for this table, and the corresponding exit status."""
 
     code: str
     message: str
@@ -66,7 +66,7 @@ class Refusal:
 
     @classmethod
     def of(cls, error: ShoalError) -> Refusal:
-        """Keep what an error says, but not the error: its traceback holds on to the table."""
+        """Keep the message of an error, but not the error: its traceback would keep the table in memory."""
         return cls(error.code, error.message, error.exit_status)
 
 
@@ -76,9 +76,9 @@ Encodings = dict[str | None, Encoded]  # by label
 
 @dataclass(frozen=True)
 class Trial:
-    """One method at one k; `label` is the column that CM counts, `plain` what k alone would lose.
+    """One method at one k; `label` is the column that CM counts, `plain` the loss with k alone.
 
-    `bound` is what every method must lose at least at this k.
+    `bound` is the lower bound of the loss of any method at this k.
     """
 
     method: str
@@ -91,7 +91,7 @@ class Trial:
 
     @property
     def added_loss(self) -> float | None:
-        """What the privacy goals besides k cost: Total IL above that of k alone."""
+        """The cost of the privacy goals beyond k: Total IL minus that of k alone."""
         if not isinstance(self.outcome, Outcome) or not isinstance(self.plain, Outcome):
             return None
         il, without = self.outcome.loss.il, self.plain.loss.il
@@ -110,7 +110,7 @@ class Trial:
             "suppressed": None if done is None else done.suppressed,
             "loss": None if done is None else done.loss.to_dict(),
             "added_loss": self.added_loss,
-            **told_bound(None if done is None else self.bound),
+            **bound_fields(None if done is None else self.bound),
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
         }
@@ -126,11 +126,11 @@ class Comparison:
     rows : int
         Of the table.
     warm_rows : int
-        Each method ran on that many of them first, so that compiling is not part of its seconds.
+        Each method first ran on that many of them, so that its seconds do not include compilation.
     timings : dict of str to float
-        Seconds of what was done once for all: `read`, `encode`, `warm-up`, `bounding`.
+        Seconds of the stages that all methods share: `read`, `encode`, `warm-up`, `bounding`.
     reads : mapping of str to Path
-        The files that were read, by what they are. No chart is ever written to them.
+        The files that were read, by description. No chart is ever written to them.
     """
 
     trials: tuple[Trial, ...]
@@ -140,7 +140,7 @@ class Comparison:
     reads: Mapping[str, Path] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """List the trials, one a line, never cells."""
+        """List the trials, one per line, never cells."""
         lines = self._lines()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         texts = [
@@ -182,7 +182,7 @@ class Comparison:
         refusals = [trial.outcome for trial in self.trials if isinstance(trial.outcome, Refusal)]
         if len(refusals) < len(self.trials):
             return 0
-        # Only when all say that the goals cannot be met is that known of the table.
+        # The goals are known to be infeasible only when all methods say so.
         return min(refusal.exit_status for refusal in refusals)
 
     def chart(self, path: str | Path) -> Path:
@@ -201,7 +201,7 @@ class Comparison:
 
 
 def _score(outcome: Outcome | Refusal) -> tuple[float, float]:
-    """Order outcomes by what they lose; one whose IL is not defined comes after all that have one."""
+    """Order outcomes by loss; those whose IL is not defined come last."""
     if isinstance(outcome, Refusal):
         return np.inf, np.inf
     il = outcome.loss.il
@@ -220,24 +220,24 @@ def compare(
     """Run every method at every k on one table and measure what each would publish.
 
     The table is read and encoded once. Each method first runs on a few of its rows, untimed, so
-    that no compiling is in its seconds. A method that cannot run on this table says so in its
-    trial, and the others go on.
+    that its seconds do not include compilation. If a method cannot run on this table, its trial
+    says why, and the others continue.
 
     Parameters
     ----------
     data : pandas, Polars or Arrow frame, or Recipe
         The table; or a recipe whose [input] names a file.
     recipe : Recipe, optional
-        What to do with a frame. Its method's options hold for that method alone; the others run
-        with their defaults, all with the recipe's seed.
+        What to do with a frame. Its options apply only to its method; the others run with their
+        defaults, all with the recipe's seed.
     methods : "all" or iterable of str
         See `shoal methods`.
     ks : iterable of int, optional
         Smallest class sizes; without them, the recipe's.
     bound : bool, default True
-        Also compute what every method must lose at least, once for each k.
+        Also compute a lower bound of the loss of any method, once for each k.
     progress : callable, optional
-        Called with the name of a stage and the share of it that is done.
+        Called with the name of a stage and the fraction that is done.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def compare(
     if isinstance(data, Recipe):
         recipe, data = data, None
     if recipe is None:
-        message = "No recipe is given to compare methods with."
+        message = "Comparing methods needs a recipe."
         raise RecipeError("recipe.invalid", message, "compare(recipe), or compare(table, recipe)")
     if recipe.shape is Shape.VIEWS:
         message = "Methods are compared on one table, and the recipe asks for several views."
@@ -286,7 +286,7 @@ def compare(
 
 
 def _plan(methods: str | Iterable[str], ks: list[int]) -> tuple[list[str], list[int]]:
-    """Return the methods and the k's to run, each once; report everything that is wrong with them."""
+    """Return the methods and values of k to run, each once; report all faults at once."""
     named = [methods] if isinstance(methods, str) else list(methods)
     faults = [*_method_faults(named), *_k_faults(ks)]
     if faults:
@@ -300,22 +300,22 @@ def _method_faults(named: Sequence[str]) -> list[Fault]:
     faults = [] if named else [Fault("recipe.invalid", "No method is named.", listed)]
     for name in dict.fromkeys(named):
         if name == "auto":
-            message = "`auto` is no method to compare: it stands for one of the others."
+            message = "`auto` cannot be compared: it selects one of the other methods."
             faults.append(Fault("recipe.invalid", message, listed))
         elif name in NAMED and name not in METHODS:
             message = f"This version of shoal does not have the method `{name}` yet."
             faults.append(Fault("recipe.not_available", message, f"leave it out; {listed}"))
         elif name in METHODS and name not in COMPARED:
-            message = f"`{name}` publishes quasi values as they are: it has no loss to compare."
+            message = f"`{name}` publishes quasi values unchanged: it has no loss to compare."
             faults.append(Fault("recipe.invalid", message, f"leave it out; {listed}"))
         elif name not in known:
-            message = f"`{name}` is not a method that shoal knows."
+            message = f"shoal has no method `{name}`."
             faults.append(Fault("recipe.invalid", message, did_you_mean(name, known) or listed))
     return faults
 
 
 def _k_faults(ks: Sequence[Any]) -> list[Fault]:
-    hint = "give k's as whole numbers, for example 5, 10, 25"
+    hint = "give the values of k as whole numbers, for example 5, 10, 25"
     faults = [] if ks else [Fault("recipe.invalid", "No k is given.", hint)]
     for k in dict.fromkeys(ks):
         if not isinstance(k, int) or k < 2:
@@ -337,7 +337,7 @@ def _check_rows(n_rows: int, ks: Sequence[int]) -> None:
 
 
 def _variant(recipe: Recipe, method: str, k: int) -> Variant:
-    """Return the recipe with another method and k, checked as if it had been written so."""
+    """Return the recipe with another method and k, validated like any other recipe."""
     sections = recipe.to_dict()
     options = recipe.method.options if method == recipe.method.name else {}
     sections["method"] = {"name": method, "seed": recipe.method.seed, "options": options}
@@ -356,7 +356,7 @@ def _without_goals(variant: Variant) -> Variant:
 
 
 def _encodings(table: pl.DataFrame, variants: Sequence[Variant]) -> Encodings:
-    """Encode the table once for each label: that is all that an encoding takes from a method."""
+    """Encode the table once for each label: nothing else in an encoding depends on the method."""
     encodings: Encodings = {}
     for variant in variants:
         if isinstance(variant, Recipe) and variant.label not in encodings:
@@ -377,25 +377,25 @@ def _bounds(
 
 
 def _tick_part(tick: Callable[[float], None], at: int, parts: int, share: float) -> None:
-    """Let one of several equal parts fill its part of the bar."""
+    """Report the progress of one of several equal parts as its part of the whole."""
     tick((at + share) / parts)
 
 
 def _warm_up(encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]) -> int:
-    """Run each method on a few rows, so that its code is compiled and loaded; return how many."""
+    """Run each method on a few rows to compile and load its code; return how many rows."""
     warm_rows = 0
     for at, variant in enumerate(variants, 1):
         if isinstance(variant, Recipe):
             sample = _sample(encodings[variant.label], variant)
             warm_rows = max(warm_rows, sample.n_rows)
-            with suppress(ShoalError):  # a method that refuses will say so when its turn comes
+            with suppress(ShoalError):  # a method that cannot run is reported in its own trial
                 local.run(sample, variant, METHODS[variant.method.name])
         tick(at / len(variants))
     return warm_rows
 
 
 def _sample(encoded: Encoded, variant: Recipe) -> Encoded:
-    """Take an odd number of rows from all over the table, of those that would be clustered."""
+    """Take an odd number of the rows that would be clustered, spread over the table."""
     suppresses = variant.privacy.missing == "suppress"
     rows = np.flatnonzero(~encoded.missing_rows()) if suppresses else np.arange(encoded.n_rows)
     rows = rows[: len(rows) - 1 + len(rows) % 2]
@@ -426,12 +426,12 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
     has_classes = variant.shape.has_classes
     goals = GoalSet.of(encoded, variant) if has_classes else None
     k, smallest = variant.privacy.k, int(sizes.min())
-    if smallest < k and has_classes:  # the loss of such classes says nothing beside those of others
+    if smallest < k and has_classes:  # the loss of such classes cannot be compared with others
         message = f"The smallest class has {smallest} rows, not {k}."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     if goals is not None and not goals.judge(published.labels).good.all():
         message = "A class does not meet a privacy goal."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     return Outcome(
         seconds=seconds,
         classes=len(sizes),

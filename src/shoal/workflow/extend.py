@@ -1,4 +1,4 @@
-"""Add new rows to an earlier release without telling more about them than a release of their own would."""
+"""Add new rows to an earlier release without revealing more about them than a separate release would."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ _METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones 
 class Extension(Release):
     """An earlier release with new rows added: a release like any other, and what became of the new rows.
 
-    `rows`, `released` and `suppressed` are those of a release: `released` counts the rows of the
-    whole table, earlier and new; `suppressed` the new rows that miss a quasi value and are left out
-    where the recipe says so. What the earlier release had left out is not known and not counted.
-    Rows held back are in none of these.
+    `rows`, `released` and `suppressed` are as in any release: `released` counts the rows of the
+    whole table, earlier and new; `suppressed` counts the new rows that lack a quasi value and are
+    left out because the recipe says so. What the earlier release left out is unknown and not
+    counted. Rows that are held back are in none of these.
 
-    Losses of the earlier rows cannot be told without their raw values, so in `loss` and `loss_tight`
-    only `dm` and `c_avg` are there, of the rows released; all else is None. `profile` is empty, and
-    there is no report.
+    The loss of the earlier rows cannot be computed without their raw values, so `loss` and
+    `loss_tight` have only `dm` and `c_avg`, for the rows released; everything else is None.
+    `profile` is empty, and there is no report.
 
     Parameters
     ----------
     earlier : int
-        Rows of the earlier release. All of them are in this one, as they were.
+        Rows of the earlier release. All of them are in this one, unchanged.
     added : int
         New rows released: `released` = `earlier` + `added`.
     joined : int
-        Those of them that are in a class which the earlier release has too.
+        How many of them are in a class that the earlier release already has.
     new_classes : int
         Classes that the earlier release does not have.
     held_back : pandas, Polars or Arrow frame
-        The new rows that could not be released yet, fewer than k, as they were given. They are raw:
-        keep them where the raw table is, and offer them again together with the next rows.
+        The new rows that cannot be released yet, fewer than k, as they were given. They are raw data:
+        keep them with the raw table, and pass them in again with the next rows.
     """
 
     earlier: int
@@ -72,7 +72,7 @@ class Extension(Release):
     held_back: Any
 
     def manifest(self, *digests: str) -> dict[str, Any]:
-        """Return what may be published with the release: not how many rows wait, and no losses."""
+        """Return what may be published with the release: no losses, and not how many rows are held back."""
         known = super().manifest(*digests)
         extends = {"sha256": self.extends, "rows": self.earlier}
         return {"extends": extends, **{key: known[key] for key in known if key not in _UNKNOWN}}
@@ -98,19 +98,18 @@ def extend(
 ) -> Extension:
     """Add new rows to an earlier release; hold back those that would be too few.
 
-    Whoever has both releases can take them apart and sees which rows are new, class by class. So
-    the new rows of every class are at least k, and nothing that was published before changes:
+    Anyone who has both releases can compare them and see which rows are new, class by class. So
+    every class that gets new rows gets at least k, and nothing that was published before changes:
 
-    1. Each new row that lies inside published classes is counted for the narrowest of them (least
-       weighted published cost, then the first in canonical order). Where k or more are counted for
-       one class, they join it, and its published values stay as they are.
-    2. All other new rows, if they are at least k, are put into classes among themselves by
-       systematic clustering with the recipe's seed. A class that is published like an earlier one
-       is one with it.
-    3. Fewer than k are held back.
+    1. Each new row that is inside published classes is assigned to the narrowest of them (least
+       weighted published cost, then the first in canonical order). Where k or more rows are assigned
+       to one class, they join it, and its published values stay the same.
+    2. All other new rows, if there are at least k, form classes of their own by systematic
+       clustering with the recipe's seed. A class with the same published values as an earlier one
+       is merged with it.
+    3. Fewer than k rows are held back.
 
-    Rows that join are not asked to wait for the sake of the rest: it may be held back because
-    others have joined.
+    Rows that can join a class do so even if too few rows then remain for step 2.
 
     Parameters
     ----------
@@ -119,9 +118,9 @@ def extend(
     data : pandas, Polars or Arrow frame
         The new rows, raw, with the columns that the earlier raw table had.
     recipe : Recipe
-        That of the earlier release. It must publish ranges, as text.
+        That of the earlier release. It must publish ranges as text.
     progress : callable, optional
-        Called with the name of a stage and the share of it that is done.
+        Called with the name of a stage and the fraction that is done.
 
     Returns
     -------
@@ -131,7 +130,7 @@ def extend(
     Warns
     -----
     SensitiveUnprotectedWarning
-        When the new rows of a class share one sensitive value, even where the class as a whole does not.
+        When the new rows of a class share one sensitive value, even if the class as a whole does not.
 
     Raises
     ------
@@ -143,13 +142,13 @@ def extend(
 
     Notes
     -----
-    [kabir2011]_ let new rows join, and widen, the classes that are published already. Whoever compares
-    the releases then learns where the new rows lie; hence frozen classes here.
+    [kabir2011]_ let new rows join, and widen, classes that are already published. Anyone who compares
+    the releases then learns where the new rows are; so here published classes are frozen.
 
-    What can still be learned: that a row is new, and so that somebody known to be new is among the
-    new rows of a class. That is at least k rows, but not the whole class. Never offer a row that was
-    released before, or a person who is in the release already: k counts rows, and somebody who is in
-    twice hides among fewer than k others.
+    What can still be learned is which rows are new, and so that a person known to be new is among the
+    new rows of a class. These are at least k rows, but not the whole class. Never add a row that was
+    released before, or a person who is already in the release: k counts rows, and a person with two
+    rows hides among fewer than k others.
 
     References
     ----------
@@ -172,14 +171,14 @@ def extend(
     _refuse_unavailable(recipe)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        # A lazy frame is collected once; None would stand for the recipe's own input.
+        # A lazy frame is collected once; None would mean the recipe's own input.
         given = frames.to_polars(data) if data is None or isinstance(data, pl.LazyFrame) else data
         table = table_of(given, recipe)
         asked, recipe = recipe, with_orders(recipe, table)
         earlier, digest = _read_earlier(release, recipe)
     with stage(timings, "encode", progress):
-        everybody = encode(table, recipe)
-        encoded = everybody.take(~_left_out(everybody, recipe))
+        all_rows = encode(table, recipe)
+        encoded = all_rows.take(~_left_out(all_rows, recipe))
     with stage(timings, "cluster", progress) as tick:
         frozen = _classes(earlier, recipe)
         box = _joined_box(encoded, frozen, recipe.privacy.k)
@@ -191,7 +190,7 @@ def extend(
         sizes = _sizes(earlier, added, recipe)
         frame = _together(earlier, added, recipe)
     held = np.sort(rest.order) if labels is None else np.zeros(0, np.int64)
-    numbers = _numbers(sizes, everybody.n_rows - encoded.n_rows, recipe.privacy.k)
+    numbers = _numbers(sizes, all_rows.n_rows - encoded.n_rows, recipe.privacy.k)
     extension = Extension(
         parts=(Part("", frame, recipe, numbers),),
         numbers=numbers,
@@ -206,7 +205,7 @@ def extend(
         held_back=_rows_of(given, held),
         extends=digest,
         reads=recipe.files | _earlier_reads(release),
-        kinds=kinds_of(everybody, asked),
+        kinds=kinds_of(all_rows, asked),
     )
     refuse_unique(Values(frame), recipe)
     with stage(timings, "verify", progress):
@@ -216,7 +215,7 @@ def extend(
 
 
 def _refuse_unavailable(recipe: Recipe) -> None:
-    """Refuse what the rules of an extension say nothing about, so that none is broken in silence."""
+    """Refuse what the rules of an extension do not cover, so that none is broken silently."""
     output = recipe.output
     reasons = {
         f'values = "{output.values}"': output.values != "generalize",
@@ -244,16 +243,16 @@ def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.Dat
         frame = read_release(Path(release), spreadsheet_safe=recipe.output.spreadsheet_safe)
         digest = sha256(Path(release))
     if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
-        raise _read_in_two_ways()
+        raise _ambiguous()
     columns = {name: frames.series(frame, name) for name in frame.columns}
     frame = pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
     if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
-        raise _read_in_two_ways()
+        raise _ambiguous()
     return frame, digest
 
 
 def _earlier_reads(release: str | Path | Release) -> dict[str, Path]:
-    """Return the files of the earlier release, or those that it was made from, by what they are."""
+    """Return the files of the earlier release, or those that it was made from, by description."""
     if isinstance(release, Release):
         return dict(release.reads)
     path = Path(release).absolute()
@@ -267,21 +266,21 @@ def _check_holds(verdict: Verdict) -> None:
         raise PromiseError("promise.broken", message, "extend it with the recipe that it was made with")
 
 
-def _read_in_two_ways() -> DataError:
-    message = "The earlier release can be read in several ways: two engines found different rows."
-    return DataError("data.unreadable", message, "give the file as shoal has written it")
+def _ambiguous() -> DataError:
+    message = "The earlier release is ambiguous: two engines read different rows."
+    return DataError("data.unreadable", message, "give the file as shoal wrote it")
 
 
 def _classes(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
     """Return the classes of a release in canonical order, quasi columns in recipe order."""
-    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
     plain = pl.DataFrame({str(at): frames.series(table, name) for at, name in enumerate(recipe.quasi)})
     classes = plain.unique().sort(plain.columns, nulls_last=True)
     return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
 
 
 def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
-    """Mark the rows that miss a value where the recipe suppresses these, within its limit."""
+    """Mark the rows that lack a value where the recipe suppresses these, within its limit."""
     if recipe.privacy.missing != "suppress":
         return np.zeros(encoded.n_rows, dtype=bool)
     marks = encoded.missing_rows()
@@ -289,9 +288,9 @@ def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
     if marks.sum() > recipe.privacy.may_suppress(encoded.n_rows):
         raise InfeasibleError(
             "infeasible.suppression",
-            f"{marks.sum()} of {encoded.n_rows} new rows miss a quasi value, but only a share of {allowed} "
+            f"{marks.sum()} of {encoded.n_rows} new rows lack a quasi value, but only a share of {allowed} "
             "may be left out.",
-            "offer them when they are complete, or raise max_suppressed",
+            "add them when they are complete, or raise max_suppressed",
         )
     return marks
 
@@ -305,7 +304,7 @@ def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
 
 
 def _cluster(rest: Encoded, recipe: Recipe, progress: Tick) -> IntArray | None:
-    """Put rows into classes among themselves; None if they are too few."""
+    """Cluster rows into new classes; None if they are too few."""
     if rest.n_rows < recipe.privacy.k:
         return None
     given = recipe.options
@@ -321,7 +320,7 @@ def _texts(
     labels: IntArray | None,
     recipe: Recipe,
 ) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
-    """Return the published quasi values of the rows added, and where these rows stand in the input."""
+    """Return the published quasi values of the rows added, and the positions of these rows in the input."""
     texts, rows = [frozen[box[box >= 0]]], [encoded.order[box >= 0]]
     if labels is not None:
         published = publish(rest, labels, recipe)
@@ -333,7 +332,7 @@ def _texts(
 def _added(
     table: pl.DataFrame, texts: pl.DataFrame, rows: npt.NDArray[np.int64], recipe: Recipe
 ) -> pl.DataFrame:
-    """Put the released columns of the new rows together."""
+    """Assemble the released columns of the new rows."""
     others = {name: frames.series(table, name).gather(rows) for name in recipe.named("sensitive", "keep")}
     return pl.DataFrame({**{name: texts[name] for name in texts.columns}, **others})
 
@@ -341,8 +340,8 @@ def _added(
 def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
     """Count the earlier and the added rows of each class, from the published texts alone.
 
-    Another engine verifies the release, but only here are both at hand: so the promise about the
-    rows added is checked here.
+    Another engine verifies the release, but only this function has both tables, so the promise about
+    the rows added is checked here.
     """
     keys = {
         str(at): pl.concat([frames.series(earlier, name), frames.series(added, name)], rechunk=True)
@@ -353,7 +352,7 @@ def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.Dat
     sizes = pl.DataFrame({**keys, "new": is_new}).group_by(list(keys)).agg(counts)
     if sizes["added"].is_between(1, recipe.privacy.k - 1).any():
         message = f"Some class would get fewer than {recipe.privacy.k} new rows; nothing was released."
-        raise PromiseError("promise.broken", message, "this is a fault of shoal: please report it")
+        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     return sizes
 
 
@@ -387,7 +386,7 @@ def _counts(sizes: pl.DataFrame) -> dict[str, Any]:
 
 
 def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Put earlier and new rows into one table, in canonical order: sorted by what is published."""
+    """Combine earlier and new rows in canonical order: sorted by what is published."""
     names = [*recipe.quasi, *recipe.named("sensitive", "keep")]
     columns = {
         str(at): _stacked(frames.series(earlier, name), frames.series(added, name))
@@ -398,7 +397,7 @@ def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.
 
 
 def _stacked(earlier: pl.Series, added: pl.Series) -> pl.Series:
-    """Put new values below earlier ones, which stay what they are; where types do not fit, as texts."""
+    """Append new values to earlier ones, which do not change; as texts where the types do not fit."""
     if added.null_count() == len(added):
         added = pl.repeat(None, len(added), dtype=earlier.dtype, eager=True)
     elif earlier.null_count() == len(earlier):
@@ -411,13 +410,13 @@ def _stacked(earlier: pl.Series, added: pl.Series) -> pl.Series:
 
 
 def _in_type(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return numbers in another type if that changes none of them."""
+    """Convert numbers to another type if that changes none of them."""
     typed = numbers.cast(dtype, strict=False)
     return typed if typed.cast(numbers.dtype, strict=False).equals(numbers) else numbers
 
 
 def _as_texts(values: pl.Series) -> pl.Series:
-    """Write values as a CSV file would have them."""
+    """Format values as in a CSV file."""
     if values.dtype == pl.String:
         return values
     lines = pl.DataFrame({"values": values}).write_csv(include_header=False, quote_style="never")
@@ -426,7 +425,7 @@ def _as_texts(values: pl.Series) -> pl.Series:
 
 
 def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return some rows of the caller's frame as they are: a detour by Polars would lose pandas' types."""
+    """Return some rows of the caller's frame; a detour through Polars would lose pandas' types."""
     kind = frames.kind_of(data)
     if kind == "pandas":
         return data.iloc[rows]
@@ -434,7 +433,7 @@ def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
 
 
 def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:
-    """Warn when the new rows of a class share one sensitive value, which a comparison would show."""
+    """Warn when the new rows of a class share one sensitive value, which comparing the releases reveals."""
     keys = {str(at): frames.series(added, name) for at, name in enumerate(recipe.quasi)}
     for name in recipe.named("sensitive") if added.height else ():
         pairs = pl.DataFrame({**keys, "value": frames.series(added, name)})
@@ -442,9 +441,9 @@ def _warn_unprotected(added: pl.DataFrame, recipe: Recipe) -> None:
         alike = int((kinds == 1).sum())
         if alike:
             warnings.warn(
-                f"The new rows of {alike} of {len(kinds)} classes share one value of `{name}`: whoever "
-                "compares the two releases knows that value for everybody among them. k-anonymity does not "
-                "protect against this.",
+                f"The new rows of {alike} of {len(kinds)} classes share one value of `{name}`: an attacker "
+                "who compares the two releases learns that value for everyone in these rows. k-anonymity "
+                "does not protect against this.",
                 SensitiveUnprotectedWarning,
                 stacklevel=3,
             )

@@ -15,14 +15,14 @@ from shoal.stages import Progress
 
 @dataclass(frozen=True, repr=False)  # a repr would show cells
 class Job:
-    """A table that has been read, and what is to be done with it.
+    """A table that has been read, and what to do with it.
 
     Parameters
     ----------
     table : polars.DataFrame
         The raw table, with its identifiers.
     recipe : Recipe
-        What to do; `asked` is the same before kinds and orders were found in the table.
+        What to do; `asked` is the same before kinds and orders were detected in the table.
     values : Values
         The table, for finding dangers.
     companions : Companions
@@ -30,7 +30,7 @@ class Job:
     bound : bool
         Whether to compute the lower bound of the loss.
     timings : dict of str to float
-        Seconds of each stage; gets those that are still to come.
+        Seconds of each stage; later stages add theirs.
     """
 
     table: pl.DataFrame

@@ -1,4 +1,4 @@
-"""Everything that `shoal measure` tells, as one dictionary."""
+"""Everything that `shoal measure` reports, as one dictionary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, recipe_bound, told_bound
+from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
@@ -28,9 +28,9 @@ def measure_tables(
 ) -> dict[str, Any]:
     """Measure the raw table that the recipe names and, if given, a release of it.
 
-    With `bound` the release's loss is told beside what every release must lose at least.
+    With `bound`, also return the lower bound of the loss of any release.
     """
-    timings: dict[str, float] = {}  # nobody asks for them
+    timings: dict[str, float] = {}  # not reported
     with stage(timings, "read", progress):
         table = read(recipe.resolve(recipe.input.path or ""), recipe.input, used_columns(recipe))
         recipe = with_orders(recipe, table)
@@ -39,7 +39,7 @@ def measure_tables(
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
     if released is None:
         return numbers
-    # Labels are read before the bound: nobody should wait for that to hear that they cannot be read.
+    # Labels are read before the bound is computed, so that invalid labels are reported without delay.
     release = read_classes(encoded, _release_of(encoded, released, recipe), recipe)
     least = None
     if bound:
@@ -61,13 +61,13 @@ def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
 
 
 def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
-    """Read a release; refuse one that cannot be of this table."""
+    """Read a release; refuse one that cannot come from this table."""
     names = [name for quasi in recipe.quasi for name in (quasi, f"{quasi}_low", f"{quasi}_high")]
     frame = read_any_release(path, names, spreadsheet_safe=recipe.output.spreadsheet_safe)
     absent = [name for name in published_names(frame, recipe) if name not in frame.columns]
     if absent or frame.height > encoded.n_rows:
         missing = f"{len(absent)} columns missing"
-        message = f"The release {path} is not one of this table: {frame.height} rows, {missing}."
+        message = f"The release {path} was not made from this table: {frame.height} rows, {missing}."
         raise DataError("data.unreadable", message, "give the release that was made with this recipe")
     return frame
 
@@ -83,14 +83,14 @@ def _released_numbers(
         "suppressed": encoded.n_rows - release.frame.height,
         "loss": loss_of(encoded, release, recipe).to_dict(),
         "measures": measures,
-        **told_bound(least),
+        **bound_fields(least),
         "risk": risk(sizes, recipe.privacy.k).to_dict(),
         "read_as": release.read_as,
     }
 
 
 def _more_measures(encoded: Encoded, published: Labels, labels: IntArray) -> dict[str, float | None]:
-    """Measure what the contract's losses leave out; NCP by its three readings, as GCP is."""
+    """Compute measures beyond the contract's losses; NCP in its three readings, normalized like GCP."""
     n, weights = encoded.n_rows, encoded.weights
     sizes = np.bincount(labels)
     suppressed = n - len(labels)

@@ -76,7 +76,7 @@ def make_part(
         job.companions.note(table, encoded, published, recipe)
     with stage(timings, "measure", progress):
         has_classes = recipe.shape.has_classes
-        # Boxes of single rows make no classes: what is said about the rows then is said by group.
+        # Boxes of single rows form no classes: statements about rows then refer to groups.
         shown = published if has_classes else publish(encoded, found.labels, recipe)
         costs = class_costs(encoded, published, recipe)
         lost = loss_of_costs(encoded, published, costs, recipe)
@@ -98,7 +98,7 @@ def make_part(
                 k=k,
                 goals=(_k_anonymity(k, recipe, counts_people=people is not None), *further),
                 loss=lost,
-                # A box over k neighbours is as tight as it can be.
+                # A box over k neighbours is already as tight as possible.
                 loss_tight=tight_loss(encoded, published, recipe) if has_classes else lost,
                 bounding=bounding,
             ),
@@ -114,10 +114,10 @@ def make_part(
 def _bounding(
     job: Job, encoded: Encoded, recipe: Recipe, timings: dict[str, float], progress: Progress | None
 ) -> tuple[BackgroundStage[Bound | None], ...]:
-    """Start to compute the lower bound of the loss, if it is asked for."""
+    """Start to compute the lower bound of the loss if it is asked for."""
     if not job.bound:
         return ()
-    # It keeps all processors busy for a while, when publishing and verifying small tables do not.
+    # It uses all processors for a while; publishing and verifying small tables do not.
     started = BackgroundStage(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
     if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
         started.result(progress)
@@ -133,8 +133,8 @@ def _k_anonymity(k: int, recipe: Recipe, *, counts_people: bool) -> MeasuredGoal
 def _warn_of_shift() -> None:
     """Warn of what boxes of single rows do not protect against."""
     warnings.warn(
-        "An attacker who knows for certain which row of this release is one person's can tell the rows of "
-        "the whole group apart: boxes of single rows hide behind one secret shift for each group.",
+        "An attacker who knows for certain which row of this release belongs to one person can identify the "
+        "rows of the whole group: boxes of single rows are protected by one secret shift per group.",
         GroupShiftWarning,
         stacklevel=5,
     )

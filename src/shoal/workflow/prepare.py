@@ -35,7 +35,7 @@ def prepare(
     bound: bool = True,
     progress: Progress | None = None,
 ) -> Release:
-    """Make a release that has not been verified yet: verify it before anybody gets it.
+    """Make a release that has not been verified yet: verify it before handing it out.
 
     `data` is a frame, or None for the file that the recipe names.
     """
@@ -47,7 +47,7 @@ def prepare(
         table = _with_identifiers(data, recipe, companions.known_before())
         found = with_orders(recipe, table)
         companions = replace(companions, recipe=found)
-        if recipe.shape is not Shape.TWO_TABLES:  # which promise no k
+        if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
         job = Job(table, found, recipe, Values(table), companions, bound, timings, progress)
         refuse_unique(job.values, found)  # before any work is done
@@ -69,7 +69,7 @@ _MAKERS = {
 
 
 def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:
-    """Return the table with its identifiers, to see who repeats; without them where they cannot be read."""
+    """Return the table with its identifiers, to detect repeated ones; without those that cannot be read."""
     try:
         return table_of(data, recipe, also={*also, *recipe.named("identifier")})
     except DataError:
@@ -79,8 +79,8 @@ def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.Da
 def table_of(data: Any, recipe: Recipe, *, also: Collection[str] = ()) -> pl.DataFrame:
     """Read or convert the table and compare its columns with the recipe's.
 
-    Columns that the recipe leaves out are left out here already, whatever their type, but for those
-    named in `also`. A quasi column whose type has an order keeps that type, for `with_orders`.
+    Columns that the recipe does not use are dropped here, whatever their type, except for those named
+    in `also`. A quasi column whose type has an order keeps that type, for `with_orders`.
     """
     choose = used_columns(recipe, also)
     if data is not None:

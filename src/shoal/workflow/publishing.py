@@ -32,7 +32,7 @@ def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Publ
         return publish_ring(encoded, found.labels, recipe, found.ring or recipe.privacy.k)
     published = publish(encoded, found.labels, recipe, found.levels)
     goals = GoalSet.of(encoded, recipe)
-    # Classes that are published alike are one. That never harms a goal but where they share people.
+    # Classes with identical published values are merged, which can break a goal only where they share people.
     while goals is not None and goals.counts_people and not goals.judge(published.labels).good.all():
         repaired = repair(encoded, published.labels, goals, may_suppress=0)
         published = publish(
@@ -44,7 +44,7 @@ def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Publ
 def achieved_goals(
     encoded: Encoded, published: Published, recipe: Recipe
 ) -> tuple[int, tuple[MeasuredGoal, ...]]:
-    """Return the size of the smallest class, in people, and what is achieved of every further goal."""
+    """Return the size of the smallest class, in people, and what is achieved for every further goal."""
     goals = GoalSet.of(encoded, recipe) if published.classes.height else None
     if goals is None or not recipe.shape.has_classes:
         return int(np.bincount(published.labels[published.labels >= 0]).min()), ()
@@ -64,7 +64,7 @@ def achieved_goals(
 
 
 def _number(achieved: float, asked: Goal) -> int | float | None:
-    """Return what JSON can hold: whole numbers where values are counted, nothing for infinity."""
+    """Return a number that JSON can represent: whole where values are counted, None for infinity."""
     if not np.isfinite(achieved):
         return None
     return int(achieved) if isinstance(asked, LDiversity) and asked.variant in COUNTED else achieved
@@ -76,7 +76,7 @@ def published_loss(encoded: Encoded, published: Published, recipe: Recipe) -> Lo
 
 
 def loss_of_costs(encoded: Encoded, published: Published, costs: FloatArray | None, recipe: Recipe) -> Loss:
-    """Measure what was published, given what each class costs; without classes, sizes are not defined."""
+    """Measure what was published, given the cost of each class; without classes, sizes are not defined."""
     lost = loss(encoded, published.labels, costs, recipe.privacy.k)
     return lost if recipe.shape.has_classes else replace(lost, dm=None, c_avg=None, cm=None)
 
@@ -87,17 +87,17 @@ def tight_loss(encoded: Encoded, published: Published, recipe: Recipe) -> Loss:
 
 
 def class_costs(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray | None:
-    """Return what each class loses; typical values have no width."""
+    """Return the loss of each class; None for typical values, which have no width."""
     return published_costs(encoded, published.classes) if recipe.output.values == "generalize" else None
 
 
 def raw_columns(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
-    """Keep the raw columns beside which alone boxes of single rows can be verified."""
+    """Return the raw columns, without which boxes of single rows cannot be verified."""
     columns = {name: frames.series(table, name) for name in recipe.named("quasi", "sensitive", "keep")}
     for name in recipe.quasi:
         values = columns[name]
         if isinstance(values.dtype, pl.Datetime):
-            # With a zone, DuckDB would show the time in that of the session.
+            # With a zone, DuckDB would show the time in the session's zone.
             columns[name] = values.dt.replace_time_zone(None)
         elif isinstance(values.dtype, pl.Enum):
             columns[name] = values.cast(pl.String)
@@ -107,16 +107,16 @@ def raw_columns(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
 def released_frame(
     table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe
 ) -> tuple[pl.DataFrame, pa.Array | None]:
-    """Put the published columns together, in canonical order: sorted by what is published.
+    """Assemble the published columns in canonical order: sorted by what is published.
 
-    Columns are built from the recipe alone, so nothing that has no role can slip through. Returns the
-    person of each row too, where a subject column tells: for the verifier, never to be written.
+    Columns are built from the recipe alone, so nothing without a role can slip through. Also returns the
+    person of each row, where there is a subject column: for the verifier, never to be written.
     """
     inside = published.labels >= 0
     order = encoded.order[published.partner[inside]]
     others = recipe.named("sensitive", "keep")
     # Classes are numbered in the order of their texts, so this sorts by all published columns.
-    # Numbers for names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
     keys = {"class": pl.Series(published.labels[inside])}
     keys |= {str(at): frames.series(table, name).gather(order) for at, name in enumerate(others)}
     people = {} if encoded.person is None else {"person": pl.Series(encoded.person[inside])}

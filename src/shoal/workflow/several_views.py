@@ -26,7 +26,7 @@ from shoal.workflow.one_table import make_part
 
 @dataclass(frozen=True, repr=False)
 class View:
-    """What a view is made from: its recipe, its columns, and its classes."""
+    """The input of a view: its recipe, its columns, and its classes."""
 
     recipe: Recipe
     encoded: Encoded
@@ -36,9 +36,9 @@ class View:
 def make_views(job: Job) -> Release:
     """Make a release in several views.
 
-    With ``views_by = "clustering"`` each view has classes of its own. With ``"projection"`` the whole
-    table is clustered once and each view shows some columns of that one release: an attacker who has all
-    views learns no more than from the release in one table.
+    With ``views_by = "clustering"`` each view has its own classes. With ``"projection"`` the whole table is
+    clustered once and each view shows some columns of that one release: an attacker who has all views
+    learns no more than from the release in one table.
     """
     recipe, timings, progress = job.recipe, job.timings, job.progress
     by_projection = recipe.output.views_by == "projection"
@@ -70,7 +70,7 @@ def make_views(job: Job) -> Release:
 def _clustered(
     table: pl.DataFrame, recipe: Recipe, timings: dict[str, float], progress: Progress | None
 ) -> tuple[list[View], list[str]]:
-    """Find classes in each view by itself; return the views and what the method has to say."""
+    """Cluster each view separately; return the views and the method's remarks."""
     recipes = view_recipes(recipe)
     with stage(timings, "encode", progress):
         encoded = _encoded(table, recipes)
@@ -89,10 +89,10 @@ def _clustered(
 def _projected(
     table: pl.DataFrame, recipe: Recipe, timings: dict[str, float], progress: Progress | None
 ) -> tuple[list[View], list[str]]:
-    """Find classes in the whole table; return some of its columns for each view.
+    """Cluster the whole table; return some of its columns for each view.
 
-    What a class publishes in a column follows from its rows in that column alone, so classes published
-    with fewer columns are the projection of the whole release; those that look alike there are one.
+    What a class publishes in a column depends only on its rows in that column, so classes published with
+    fewer columns are the projection of the whole release; those that become identical are merged.
     """
     method, _ = choose(recipe.method.name, table.height)
     with stage(timings, "encode", progress):
@@ -112,7 +112,7 @@ def _projected(
 
 
 def _encoded(table: pl.DataFrame, recipes: Sequence[Recipe]) -> list[Encoded]:
-    """Encode all views; gather the faults of all of them before reporting any."""
+    """Encode all views; collect the faults of all of them before reporting any."""
     encoded, errors = [], []
     for recipe in recipes:
         try:
@@ -131,14 +131,14 @@ def _keep_remarks(recipe: Recipe) -> list[str]:
         return []
     listed = ", ".join(f"`{name}`" for name in kept)
     what = f"Kept column {listed} is" if len(kept) == 1 else f"Kept columns {listed} are"
-    return [f"{what} in view 1 only: a value that few rows have would join the views."]
+    return [f"{what} in view 1 only: a rare value would link the views."]
 
 
 def _part(progress: Progress | None, at: int, parts: int) -> Progress | None:
-    """Report the progress of one view as that of its share of a stage."""
+    """Report the progress of one view as its share of a stage."""
     if progress is None:
         return None
-    return lambda name, share, told="": progress(name, (at + share) / parts, told)
+    return lambda name, share, text="": progress(name, (at + share) / parts, text)
 
 
 def _add(timings: dict[str, float], own: dict[str, float]) -> None:

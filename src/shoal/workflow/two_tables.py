@@ -26,8 +26,8 @@ from shoal.verifier import MeasuredGoal
 from shoal.workflow.job import Job
 
 _SECRET_BITS = 128  # the state of the generator that a seed starts
-# Quasi values are published unchanged. What is lost is their link to the sensitive ones, and no
-# measure of generalization says how much that is: 0 would look like the best of all releases.
+# Quasi values are published unchanged. What is lost is their link to the sensitive values, which no
+# measure of generalization captures: 0 would look like the best of all releases.
 _NO_LOSS = Loss(il=None, gcp=None, distortion_ratio=None, dm=None, c_avg=None, cm=None)
 
 
@@ -48,7 +48,7 @@ def make_two_tables(job: Job) -> Release:
         released=tables.quasi.height,
         suppressed=table.height - tables.quasi.height,
         classes=tables.groups,
-        k=None,  # rows are not published alike
+        k=None,  # rows do not look alike
         goals=(_diversity(tables, recipe),),
         loss=_NO_LOSS,
         loss_tight=_NO_LOSS,
@@ -71,7 +71,7 @@ def make_two_tables(job: Job) -> Release:
 
 
 def _diversity(tables: Parts, recipe: Recipe) -> MeasuredGoal:
-    """Return what every group is promised: at least l values, none with a share above 1 / l."""
+    """Return the promise for every group: at least l values, none with a share above 1 / l."""
     options: Any = recipe.options
     (column,) = recipe.named("sensitive")
     achieved = tables.diversity
@@ -79,7 +79,7 @@ def _diversity(tables: Parts, recipe: Recipe) -> MeasuredGoal:
 
 
 def _without_empty(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Take an empty text for a missing value: a file does not tell them apart, and it is no value."""
+    """Treat an empty text as missing: a file does not distinguish the two."""
     values = series(table, name)
     if values.dtype != pl.String:
         return table
@@ -92,10 +92,10 @@ def _is_seeded(recipe: Recipe) -> bool:
 
 
 def _with_secret_seed(recipe: Recipe) -> Recipe:
-    """Return the recipe with a seed of the system's own randomness, unless it was given one.
+    """Return the recipe with a seed from the system's own randomness, unless one was given.
 
-    Quasi values, groups and counts are published. With the order in which rows were drawn they show
-    which value is whose, so the seed has to be secret: the default that everybody knows is none.
+    Quasi values, groups and counts are published. Together with the order in which rows were drawn they
+    reveal whose value is whose, so the seed must be secret: a well-known default would not be.
     """
     if _is_seeded(recipe):
         return recipe
@@ -113,8 +113,8 @@ def _warn(release: Release) -> None:
     )
     if release.seed is not None:
         warnings.warn(
-            "The groups follow from the seed that was given: anyone who knows or guesses it can tell whose "
-            "value is whose. For a release leave the seed out.",
+            "The given seed determines the groups: anyone who knows or guesses it can work out whose value "
+            "is whose. For a release, leave the seed out.",
             KnownSeedWarning,
             stacklevel=5,
         )

@@ -1,4 +1,4 @@
-"""Compile kernels ahead: tiny made-up tables go through the methods, in processes of their own."""
+"""Compile kernels ahead of time: separate processes run tiny made-up tables through the methods."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from shoal.kernels.needed import Form, forms_needed
 if TYPE_CHECKING:
     from shoal.recipe import Recipe
 
-# Near rows have one value, so that classes fail the goals unless a method keeps them, and are repaired. Equal
-# rows come together in one class, which then gives some up.
+# Nearby rows share a value, so that classes fail the goals unless a method keeps them, and are repaired.
+# Equal rows end up in one class, which then gives up some of them.
 _TABLE = {
     "age": [1, 1, 1, 1, 5, 6, 7, 8],
     "sex": ["f", "f", "f", "f", "m", "m", "m", "m"],
@@ -37,7 +37,7 @@ Counted = Callable[[int, int], None]
 
 
 def jobs_of(methods: Sequence[str], *, goals: bool = True) -> list[str]:
-    """List what `run_job` has to do for all that these methods may need."""
+    """List the jobs of `run_job` that cover everything these methods may need."""
     from shoal.cluster.registry import METHODS
 
     with_goals = [f"{name}:goals" for name in methods if goals and METHODS[name].shape.has_classes]
@@ -47,7 +47,7 @@ def jobs_of(methods: Sequence[str], *, goals: bool = True) -> list[str]:
 def jobs_left(
     methods: Sequence[str], recipe: Recipe, *, bound: bool = True, several: bool = False
 ) -> list[str]:
-    """List what is still to be compiled before methods can run a recipe.
+    """List what still has to be compiled before methods can run a recipe.
 
     `bound` and `several` say whether the loss is bounded, and whether several tables are checked together.
     """
@@ -64,19 +64,19 @@ def jobs_left(
 
 
 def _left(jobs: Sequence[str]) -> list[str]:
-    """List the jobs that nobody has done in this place."""
+    """List the jobs that have not been done in this cache."""
     return [job for job in jobs if not _mark(job).exists()]
 
 
 def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> None:
-    """Compile what jobs need, unless it has been compiled before, and wait for it.
+    """Compile what jobs need, unless it is already compiled, and wait for it.
 
     Parameters
     ----------
     jobs : sequence of str
         As `jobs_of` lists them.
     counted : callable, optional
-        Called with the number of kernels that are ready, and of all that are not yet.
+        Called with the number of kernels that are ready, and of all that have to be compiled.
     """
     with compiled_meanwhile(jobs, counted) as compilers:
         if _left(jobs) and not compilers:
@@ -88,10 +88,10 @@ def compile_ahead(jobs: Sequence[str], counted: Counted | None = None) -> None:
 
 @contextmanager
 def compiled_meanwhile(jobs: Sequence[str], counted: Counted | None = None) -> Iterator[list[_Compiler]]:
-    """Let other processes compile while this one goes on, and wait for them at the end.
+    """Let other processes compile while this one continues, and wait for them at the end.
 
     Two processes share the work, because Numba compiles one function at a time in each. A process that needs
-    a kernel which another one compiles waits for it.
+    a kernel that another one is compiling waits for it.
     """
     jobs = _left(jobs)
     total = len(kernels_of(jobs))
@@ -125,19 +125,19 @@ class _Compiler:
     """A process that compiles, and the thread that listens to it."""
 
     def __init__(self, jobs: Sequence[str], note: Callable[[str], None]) -> None:
-        # -P: nothing in the working folder is taken for a module.
+        # -P: do not import modules from the working folder.
         command = [sys.executable, "-P", "-m", "shoal.workflow.warming", *jobs]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self._thread = Thread(target=self._listen, args=(note,))
         self._thread.start()
 
     def wait(self) -> int:
-        """Wait for the end, and return the exit status."""
+        """Wait for the process to end, and return its exit status."""
         self._thread.join()
         return self._process.wait()
 
     def end(self) -> None:
-        """Stop the process if it still runs."""
+        """Stop the process if it is still running."""
         self._process.kill()
         self.wait()
 
@@ -165,7 +165,7 @@ def _forms(job: str) -> list[Form]:
 
 
 def _mark(job: str) -> Path:
-    """Return the file that says that everything for a job has been compiled."""
+    """Return the file that marks a job as compiled."""
     from shoal.kernels.compiling.place import cache_folder
 
     return cache_folder() / f"{job.replace(':', '-with-')}.done"
@@ -187,7 +187,7 @@ def run_job(job: str) -> None:
 
 
 def _composition() -> None:
-    """Check a release beside an earlier one."""
+    """Check a release together with an earlier one."""
     from shoal.workflow.prepare import prepare
 
     with TemporaryDirectory() as folder:
@@ -209,17 +209,17 @@ def _bound() -> None:
 
     recipe = _recipe("mondrian")
     scans = Scans(encode(_table(), recipe), 2)
-    near = scans.nearest(scans.order, _say_nothing).astype(np.int32)
-    scans.boxes(scans.order, 1 << 40, _say_nothing)
-    scans.dragged(scans.order, near, _say_nothing)
+    near = scans.nearest(scans.order, _ignore_progress).astype(np.int32)
+    scans.boxes(scans.order, 1 << 40, _ignore_progress)
+    scans.dragged(scans.order, near, _ignore_progress)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_text("age\n1\n", encoding="utf-8")
         read(path, Recipe.from_roles(quasi=["age"], k=2).input)
 
 
-def _say_nothing(share: float) -> None:
-    """Take no notice of progress."""
+def _ignore_progress(share: float) -> None:
+    """Ignore progress."""
 
 
 def _table() -> Any:
@@ -240,7 +240,7 @@ def _recipe(method: str, who: str = "drop", goals: Sequence[dict[str, Any]] = ()
 
 
 def _main() -> None:
-    """Do the jobs named, and print which kernels are ready."""
+    """Do the jobs given on the command line, and print which kernels are ready."""
     from shoal.kernels.compiling import listening
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one

@@ -128,7 +128,7 @@ def test_cells_that_are_no_nodes_of_the_hierarchy_are_found(tmp_path: Path) -> N
     column = {"kind": "categorical", "hierarchy": str(tmp_path / "tree.csv")}
 
     assert codes(tmp_path, column, ["a", "letters", "1", "*", ""]) == []
-    message = "Column `q` has 2 different values that are no nodes of its hierarchy, in 4 rows."
+    message = "Column `q` has 2 different values that are not nodes of its hierarchy, in 4 rows."
     assert codes(tmp_path, column, ["a", "c", "[a, b]", "*"]) == [("verify.node", message)]
 
 

@@ -85,7 +85,7 @@ def test_without_subjects_rows_are_counted_and_that_is_said() -> None:
 
     assert [goal.achieved for goal in verdict.goals] == [4, *map(pytest.approx, BY_ROWS)]
     assert {goal.counts for goal in verdict.goals} == {"rows"}
-    remark = "People were not counted: the file does not say which rows are one person's."
+    remark = "People were not counted: the file does not show which rows belong to the same person."
     assert verdict.remarks == (remark,)
     assert verdict.to_dict()["remarks"] == [remark]
     assert remark in str(verdict)

@@ -112,7 +112,7 @@ def test_rows_that_cannot_be_of_different_originals_are_found(tmp_path: Path) ->
     verdict = judge(tmp_path, recipe({"q": {}}), ["[1, 2]"] * 3 + ["[1, 5]"], [1, 2, 5, 5])
 
     message = (
-        "1 row of the file cannot be matched with rows of the original, one for each: "
+        "1 row of the file cannot be matched one to one with rows of the original: "
         "`q` does not fit the original."
     )
     assert problems(verdict) == [("verify.original_match", message)]
@@ -136,7 +136,7 @@ def test_without_the_original_it_cannot_be_verified(tmp_path: Path) -> None:
 
     verdict = verify(out, recipe({"q": {}}))
 
-    message = "A non-homogeneous release can be verified only beside its original."
+    message = "A non-homogeneous release can be verified only against its original."
     assert problems(verdict) == [("verify.not_verifiable", message)]
     assert not verdict.holds
     assert (verdict.k, verdict.classes, verdict.goals[0].achieved) == (0, 4, 0)
@@ -171,7 +171,7 @@ def test_a_quasi_column_that_the_original_does_not_have(tmp_path: Path) -> None:
     raw = write(tmp_path / "raw.csv", ["other"], [(age,) for age in AGES])
 
     assert problems(verify(out, recipe({"q": {}}), original=raw)) == [
-        ("verify.fit", "The original does not have (or has twice) the columns `q`.")
+        ("verify.fit", "Columns missing from the original, or in it twice: `q`.")
     ]
 
 

@@ -222,7 +222,7 @@ def test_a_box_outside_the_original_names_its_column() -> None:
     assert match_messages([YOUNG, YOUNG, OLD, OLD]) == []
     far = ((1000, 2000), *OLD[1:])
     assert match_messages([YOUNG, YOUNG, far, far]) == [
-        "2 rows of the file cannot be matched with rows of the original, one for each: "
+        "2 rows of the file cannot be matched one to one with rows of the original: "
         "`age` does not fit the original."
     ]
 
@@ -230,28 +230,28 @@ def test_a_box_outside_the_original_names_its_column() -> None:
 def test_labels_swapped_between_classes_name_what_does_not_go_together() -> None:
     swapped = [(OLD[0], OLD[1], "flu")] * 2 + [(YOUNG[0], YOUNG[1], "cold")] * 2
     assert match_messages(swapped) == [
-        "4 rows of the file cannot be matched with rows of the original, one for each: "
-        "each column fits the original by itself, but not `ill` beside the others."
+        "4 rows of the file cannot be matched one to one with rows of the original: "
+        "each column fits the original by itself, but not `ill` together with the others."
     ]
 
 
 def test_sensitive_values_swapped_across_classes_are_found() -> None:
     one_each = [YOUNG, (*YOUNG[:2], "cold"), OLD, (*OLD[:2], "flu")]
     assert match_messages(one_each) == [
-        "2 rows of the file cannot be matched with rows of the original, one for each: "
-        "each column fits the original by itself, but not `ill` beside the others."
+        "2 rows of the file cannot be matched one to one with rows of the original: "
+        "each column fits the original by itself, but not `ill` together with the others."
     ]
 
 
 def test_columns_that_fit_in_no_pair_are_named_together() -> None:
     mixed = [((30, 31), frozenset("m"), "flu")] * 2 + [((60, 61), frozenset("f"), "cold")] * 2
     (message,) = match_messages(mixed)
-    assert message.endswith("each column fits the original by itself, but not `sex` beside the others.")
+    assert message.endswith("fits the original by itself, but not `sex` together with the others.")
     rows = [(30, "f", "flu"), (30, "m", "cold"), (60, "f", "cold"), (60, "m", "flu")]
     other = [((30, 30), frozenset("f"), "cold"), ((30, 30), frozenset("m"), "flu")]
     other += [((60, 60), frozenset("f"), "flu"), ((60, 60), frozenset("m"), "cold")]
     (message,) = match_messages(other, rows)
-    assert "but not `age` or `sex` or `ill` beside the others" in message
+    assert "but not `age` or `sex` or `ill` together with the others" in message
 
 
 def test_rows_that_are_wrong_already_are_not_counted_again() -> None:

@@ -45,7 +45,7 @@ def test_a_release_of_the_original_holds_in_any_order_of_rows(tmp_path: Path) ->
 def test_a_changed_value_is_found(tmp_path: Path) -> None:
     verdict = judge(tmp_path, RAW, RELEASED.replace("cold", "cough"))
 
-    message = "1 row has values in `disease`, `pay` that the original does not have, or not so often."
+    message = "1 row has values in `disease`, `pay` that the original does not have, or has less often."
     assert problems(verdict) == [("verify.original_values", message)]
 
 

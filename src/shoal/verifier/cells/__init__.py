@@ -1,1 +1,1 @@
-"""What single cells say: their form, and the raw values that they cover."""
+"""What single cells mean: their form, and the raw values that they cover."""

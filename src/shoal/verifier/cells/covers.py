@@ -1,4 +1,4 @@
-"""Which raw values a published cell covers, column by column, worked out from the contract.
+"""Which raw values a published cell covers, column by column, derived from the contract.
 
 Raw cells are read as *keys*: None for missing, numbers, days, positions in an order, or texts.
 What a published cell covers is a set of keys or a span of them, or everything (None).
@@ -28,7 +28,7 @@ Key = Any  # None, OTHER, a number, a day, a position or a text
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d", re.ASCII)  # 007 is a code, not a number
-# A time with an offset from UTC counts on the day as it is written.
+# A time with an offset from UTC counts on the day that is written.
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 _STORED_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
@@ -43,7 +43,7 @@ OTHER: Final = _Other()
 
 @dataclass(frozen=True)
 class Span:
-    """Everything from `low` to `high`, but for an end that it is `without`."""
+    """Everything from `low` to `high`, except for an end that it is `without`."""
 
     low: Key
     high: Key
@@ -65,7 +65,7 @@ class Reading:
     key : callable
         The key of a raw cell.
     cover : callable
-        What the cell of a release covers; given as one text, or as a low and a high one.
+        What the cell of a release covers, given as one text, or as a low and a high one.
     """
 
     key: Callable[[str | None], Key]
@@ -73,23 +73,23 @@ class Reading:
 
 
 def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: str) -> Reading:
-    """Find out how a column is read.
+    """Determine how a column is read.
 
     Parameters
     ----------
     recipe : Recipe
-        Says kind, order, hierarchy and which texts mean missing.
+        Defines kind, order, hierarchy and which texts mean missing.
     name : str
         The column.
     cells : collection of str or None
-        The different raw cells that it has in the original.
+        The distinct raw cells that it has in the original.
     stored : str
-        The type in which the original has it, as DuckDB names it; empty for a text file.
+        Its type in the original, as DuckDB names it; empty for a text file.
     """
     column = recipe.columns[name]
     clean = _cleaner(recipe.input.missing, stored)
     texts = {text for text in map(clean, cells) if text is not None}
-    # Of a table with types, an empty text cannot be told from a missing one: see `load`.
+    # In a typed table, an empty text cannot be distinguished from a missing one: see `load`.
     has_blanks = bool(stored) and _is_text(stored) and "" not in recipe.input.missing and None in cells
     if has_blanks:
         texts.add("")
@@ -128,7 +128,7 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
 
 
 def _of_another_tool(text: str, kind: str, known: Collection[Key], otherwise: Cover) -> Cover:
-    """Read a cell that says nothing in our own forms as another tool may have written it."""
+    """Read a cell that is in none of our own forms as another tool may have written it."""
     found = read_foreign(text, _LINES.get(kind, "text"))
     if isinstance(found, Lost):
         return None
@@ -152,7 +152,7 @@ def _point(end: Decimal | date) -> int | float:
 
 
 def _between(low: str | None, high: str | None, key: Callable[[str], Key]) -> Cover:
-    """Read a range from two columns, which are both empty for what is lost as for what is missing."""
+    """Read a range from two columns, which are both empty whether the value is lost or missing."""
     if low is None and high is None:
         return None
     if low is None or high is None:
@@ -165,7 +165,7 @@ def _span(low: Key, high: Key, *, without_high: bool = False) -> Cover:
 
 
 def _cleaner(missing: Sequence[str], stored: str) -> Callable[[str | None], str | None]:
-    """Trim a raw cell; None for what means missing. A table with types has no texts for missing numbers."""
+    """Trim a raw cell; None if it means missing. A typed table has no texts for missing numbers."""
     means_missing = set(missing)
     is_text = _is_text(stored)
 
@@ -187,7 +187,7 @@ def _normal(text: str) -> str:
 
 
 def found_kind(texts: Collection[str], column: Column, stored: str) -> str:
-    """Find the kind that a recipe leaves open, as the contract has it.
+    """Find the kind that a recipe leaves open, as the contract defines it.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def found_kind(texts: Collection[str], column: Column, stored: str) -> str:
 
 
 def _number_key(texts: Collection[str], stored: str) -> Callable[[str], Key]:
-    """Read numbers: exactly where all of the column are whole, as floats where they are not."""
+    """Read numbers: exactly if all in the column are whole, otherwise as floats."""
     exact = all(_WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**63 for text in texts)
 
     def key(text: str) -> Key:
@@ -218,7 +218,7 @@ def _number_key(texts: Collection[str], stored: str) -> Callable[[str], Key]:
         if exact and _WHOLE.fullmatch(text):
             return int(text)
         number = float(text)
-        if stored == "FLOAT":  # written with the digits that tell it from other short floats only
+        if stored == "FLOAT":  # written with only the digits that distinguish it from other 32-bit floats
             number = struct.unpack("f", struct.pack("f", number))[0]
         return number if abs(number) < float("inf") else OTHER
 
@@ -226,7 +226,7 @@ def _number_key(texts: Collection[str], stored: str) -> Callable[[str], Key]:
 
 
 def _number_text(number: float) -> str:
-    """Write a number as it stands in a release."""
+    """Format a number as in a release."""
     return str(number) if isinstance(number, int) else repr(number + 0.0).removesuffix(".0")
 
 
@@ -240,7 +240,7 @@ def _day(text: str) -> Key:
 
 
 def _ends(text: str, brackets: str = "[]") -> list[str] | None:
-    """Take a range or a set apart; None when it is neither."""
+    """Split a range or a set; None if it is neither."""
     return members(text[1:-1]) if text.startswith(brackets[0]) and text.endswith(brackets[1]) else None
 
 
@@ -281,7 +281,7 @@ def _of_order(order: Sequence[str], stored: str) -> Key_and_cover:
 
 
 def text_key(stored: str) -> Callable[[str], str]:
-    """Return what makes texts comparable; numbers that are stored as such may be written in many ways."""
+    """Return a function that makes texts comparable; stored numbers may be written in many ways."""
     if not _STORED_NUMBERS.fullmatch(stored):
         return str
 
@@ -319,7 +319,7 @@ def _of_tree(recipe: Recipe, name: str, kind: str, texts: Collection[str], store
 
 
 def leaf_key(kind: str, texts: Collection[str], stored: str) -> Callable[[str], Key]:
-    """Return what turns a cell into the key of a leaf; `texts` are all cells of the column."""
+    """Return a function from a cell to the key of a leaf; `texts` are all cells of the column."""
     if kind == "numeric":
         return _as_text(_number_key(texts, stored), _number_text)
     if kind == "date":
@@ -328,7 +328,7 @@ def leaf_key(kind: str, texts: Collection[str], stored: str) -> Callable[[str], 
 
 
 def line_key(column: Column, kind: str, texts: Collection[str], stored: str) -> Callable[[str], Key] | None:
-    """Return what turns a cell into a key that has an order; None for a kind without one."""
+    """Return a function from a cell to an ordered key; None for a kind without an order."""
     if kind == "numeric":
         return _number_key(texts, stored)
     if kind == "date":
@@ -347,7 +347,7 @@ def _as_text(read: Callable[[str], Key], write: Callable[[Any], str]) -> Callabl
 def _of_intervals(
     numbers: Sequence[Key], widths: Sequence[float], number: Callable[[str], Key]
 ) -> Key_and_cover:
-    """Read intervals. On whole numbers both ends are inside; elsewhere the high one is the next's low one."""
+    """Read intervals. On whole numbers both ends are inside; otherwise the high end begins the next one."""
     present = [decimal(found) for found in numbers if found is not OTHER]
     whole = all(Fraction(found).denominator == 1 for found in [*present, *map(decimal, widths)])
 
@@ -365,6 +365,6 @@ def _of_intervals(
 
 
 def decimal(number: float) -> int | Fraction:
-    """Return the decimal that a number is written as: 0.1 is one tenth, not the nearest float."""
+    """Return the decimal as it is written: 0.1 is one tenth, not the nearest float."""
     exact = Fraction(repr(number))
     return int(exact) if exact.denominator == 1 else exact

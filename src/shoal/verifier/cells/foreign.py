@@ -1,4 +1,4 @@
-r"""Labels as other tools write them, taken apart for the verifier.
+r"""Labels as other tools write them, parsed for the verifier.
 
 =====================  ==========================================================  =====================
 style                  examples                                                    written by
@@ -14,8 +14,8 @@ style                  examples                                                 
 `suppressed cell`      ``NA``, ``<NA>``, ``*****``                                 sdcMicro, ARX
 =====================  ==========================================================  =====================
 
-Our own forms (``*``, ``[15, 54]``, a plain value) come first, and so do raw values and the nodes of a
-hierarchy: a label that is one of these means that, whatever it looks like. Only then ask here.
+Our own forms (``*``, ``[15, 54]``, a plain value), raw values and the nodes of a hierarchy take precedence:
+a label that is one of these means that, whatever it looks like. Only other labels are parsed here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GONE = re.compile(r"NA|<NA>|\*{2,}")
 
 
 class Interval(NamedTuple):
-    """Everything between two ends; an end that is None is that of the raw table."""
+    """Everything between two ends; None is the end of the raw table."""
 
     style: str
     low: Point | None
@@ -60,7 +60,7 @@ class Members(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """A text of `length` characters, of which those in `kept` are known."""
+    """A text of `length` characters that begins with `kept`."""
 
     style: str
     kept: str
@@ -77,20 +77,20 @@ Foreign = Interval | Members | Prefix | Lost
 
 
 def read_foreign(label: str, kind: Kind) -> Foreign | None:
-    """Take a label apart that is in none of our own forms; None when no style fits.
+    """Parse a label that is in none of our own forms; None if no style matches.
 
     Parameters
     ----------
     label : str
         A published cell, trimmed.
     kind : {"numeric", "date", "text"}
-        What the raw column holds. Dates are ISO dates. Text has no intervals: `text` also is the kind of
-        ordinal and of categorical columns.
+        What the raw column contains. Dates are ISO dates. Text has no intervals: `text` is also the kind of
+        ordinal and categorical columns.
 
     Returns
     -------
     Interval, Members, Prefix, Lost or None
-        Ends are `Decimal` or `date`. `low` is never above `high`, and an interval that holds nothing is None.
+        Ends are `Decimal` or `date`. `low` is never above `high`, and an empty interval is None.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _on_a_line(label: str, point: Callable[[str], _P | None]) -> Foreign | None:
 
 
 def _interval(low: _P | None, high: _P | None, include_low: bool, include_high: bool) -> Interval | None:
-    """Put two ends together, unless one of them is missing or nothing lies between them."""
+    """Combine two ends, unless one of them is missing or the interval is empty."""
     if low is None or high is None or low > high:
         return None
     if low == high and not (include_low and include_high):
@@ -167,7 +167,7 @@ def _dashed(label: str) -> Interval | None:
 
 
 def _masked_digits(label: str) -> Interval | None:
-    """Read digits with a masked ending as the whole numbers that begin so."""
+    """Read digits with a masked ending as the whole numbers that begin with them."""
     found = _MASKED.fullmatch(label)
     if found is None or not re.fullmatch(r"\d+", found[1], re.ASCII):
         return None
@@ -182,7 +182,7 @@ def _prefix(label: str) -> Prefix | None:
 
 
 def _calendar(label: str) -> Interval | None:
-    """Read a year, a month, or years from the first on and before the second."""
+    """Read a year, a month, or an interval of years that excludes the last."""
     if re.fullmatch(r"\d{4}", label, re.ASCII):
         return _period(int(label), 1, 12)
     month = _MONTH.fullmatch(label)

@@ -1,11 +1,11 @@
-r"""The forms in which quasi values are published, written down a second time from the contract.
+r"""The forms in which quasi values are published, implemented a second time from the contract.
 
 Numbers and dates: the value, or ``[low, high]``. Ordinal: a value of the order, or ``[a, b]``.
 Categorical: the value, or a set ``{a, b}``. All: ``*`` for everything lost; empty for missing.
 
-Inside brackets and braces a backslash stands before each of ``, \ [ ] { }`` of a text. A text
-alone that would look like a form (``*``, nothing, a backslash in front, ``[...]``, ``{...}``)
-has one backslash in front of it.
+Inside brackets and braces each of ``, \ [ ] { }`` in a text is escaped with a backslash. A single
+text that would look like a form (``*``, nothing, a leading backslash, ``[...]``, ``{...}``) is
+prefixed with one backslash.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def form_of(kind: str, order: Sequence[str] = ()) -> Check:
 
 
 def ends(text: str, kind: str) -> Ends | None:
-    """Read ``value`` or ``[low, high]`` of a numeric or date column; None when it is neither.
+    """Read ``value`` or ``[low, high]`` of a numeric or date column; None if it is neither.
 
     Examples
     --------
@@ -50,18 +50,18 @@ def ends(text: str, kind: str) -> Ends | None:
 
 
 def number(text: str) -> Decimal | None:
-    """Read a number exactly: two long decimals that are one float may be in the wrong order."""
+    """Read a number exactly: two long decimals that round to one float may be in the wrong order."""
     if not _NUMBER.fullmatch(text):
         return None
     try:
         return Decimal(text)
-    except InvalidOperation:  # an exponent beyond all sense
+    except InvalidOperation:  # an absurd exponent
         return None
 
 
 def day(text: str) -> int | None:
     """Read a date as the number of its day."""
-    if not _DATE.fullmatch(text):  # fromisoformat also takes 20200131 and weeks
+    if not _DATE.fullmatch(text):  # fromisoformat also accepts 20200131 and weeks
         return None
     try:
         return date.fromisoformat(text).toordinal()
@@ -70,7 +70,7 @@ def day(text: str) -> int | None:
 
 
 def positions(text: str, order: Sequence[str]) -> tuple[int, int] | None:
-    """Read a value of an order, or a range that goes upwards, as places in it; None when it is neither."""
+    """Read a value of an order, or an ascending range, as positions in it; None if it is neither."""
     if _is_wrapped(text, "[]"):
         parts = members(text[1:-1])
     else:
@@ -103,7 +103,7 @@ def is_categorical(text: str) -> bool:
 
 
 def looks_like_form(text: str) -> bool:
-    """Say whether a raw text needs a backslash in front, so as not to be taken for a form."""
+    """Return whether a raw text needs a leading backslash so as not to be taken for a form."""
     return text in ("", "*") or text.startswith("\\") or _is_wrapped(text, "[]") or _is_wrapped(text, "{}")
 
 
@@ -112,7 +112,7 @@ def _is_wrapped(text: str, pair: str) -> bool:
 
 
 def members(body: str) -> list[str] | None:
-    r"""Take the inside of a range or set apart; None when it is broken.
+    r"""Split the inside of a range or set; None if it is malformed.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def members(body: str) -> list[str] | None:
     at = 0
     while True:
         member = _MEMBER.match(body, at)
-        assert member is not None  # the pattern matches nothing at all, too
+        assert member is not None  # the pattern also matches the empty string
         found.append(_ESCAPED.sub(r"\1", member.group()))
         at = member.end()
         if at == len(body):

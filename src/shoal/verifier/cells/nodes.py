@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy and the values below each, read a second time from what the recipe gives."""
+"""The nodes of a hierarchy and the values below each, read independently from the recipe."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def tree_nodes(
     Parameters
     ----------
     recipe : Recipe
-        Gives the hierarchy: a file, a nested table, or how to build it from the values.
+        Defines the hierarchy: a file, a nested table, or how to build it from the values.
     name, kind : str
         The column.
     keys : iterable of str
-        Its different values in the original.
+        Its distinct values in the original.
     leaf_key : callable
         The key of a leaf that a file or table names.
 
@@ -67,7 +67,7 @@ Paths = list[tuple[str, list[str]]]
 
 
 def built_paths(recipe: Recipe, name: str, kind: str, keys: Iterable[str]) -> Paths | None:
-    """Return the path above each key, without the root, of a tree made from the values; else None."""
+    """Return the path above each key, without the root, of a tree built from the values; otherwise None."""
     given = recipe.columns[name].hierarchy
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
         return [(key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys]
@@ -78,7 +78,7 @@ def built_paths(recipe: Recipe, name: str, kind: str, keys: Iterable[str]) -> Pa
 
 
 def given_paths(recipe: Recipe, name: str, leaf_key: Callable[[str], str]) -> Paths:
-    """Return the key and the path, the root at its end, of each leaf that a file or table names."""
+    """Return the key and the path up to the root of each leaf that a file or table names."""
     given = recipe.columns[name].hierarchy
     paths = _read(recipe.resolve(given), name) if isinstance(given, str) else list(_nested_paths(given, name))
     _check(paths, name)
@@ -86,7 +86,7 @@ def given_paths(recipe: Recipe, name: str, leaf_key: Callable[[str], str]) -> Pa
 
 
 def _masks(text: str, step: int) -> list[str]:
-    """List a code with more and more of its last characters masked, as long as one is left."""
+    """List a code with more and more of its last characters masked, while one is left."""
     return [text[:kept].ljust(len(text), "*") for kept in range(len(text) - step, 0, -step)]
 
 
@@ -107,16 +107,16 @@ def _read(path: Path, name: str) -> list[list[str]]:
 
 
 class _Pairs(dict[str, Any]):
-    """A table of JSON in which no key may stand twice."""
+    """A JSON object in which no key may occur twice."""
 
     def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         if len(self) < len(pairs):
-            raise ValueError("a key stands twice")
+            raise ValueError("a key occurs twice")
 
 
 def _table_paths(text: str) -> list[list[str]]:
-    """Split an ARX table; its separator is the first of tab, semicolon and comma that its first line has."""
+    """Split an ARX table; the separator is the first of tab, semicolon and comma in its first line."""
     first = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), "")
     bare = _QUOTED.sub("", first)
     separator = next((mark for mark in "\t;," if mark in bare), ";")
@@ -134,7 +134,7 @@ def _table_paths(text: str) -> list[list[str]]:
 
 
 def _nested_paths(given: object, name: str) -> Iterator[list[str]]:
-    """Yield the path of each leaf of nested tables; a list is short for tables without content."""
+    """Yield the path of each leaf of nested tables; a list is shorthand for empty tables."""
     waiting: list[tuple[list[str], object]] = [([], given)]
     while waiting:
         path, below = waiting.pop()
@@ -148,7 +148,7 @@ def _nested_paths(given: object, name: str) -> Iterator[list[str]]:
 
 
 def _check(paths: Sequence[Sequence[str]], name: str) -> None:
-    """Refuse what is not a tree: there, a node would cover more than it says."""
+    """Refuse what is not a tree: a node would cover more than it should."""
     above: dict[str, str | None] = {}
     leaves = {path[0] for path in paths}
     for path in paths:
@@ -157,7 +157,7 @@ def _check(paths: Sequence[Sequence[str]], name: str) -> None:
             assert label is not None
             is_inner = label != path[0]
             if above.setdefault(label, parent) != parent or (is_inner and label in leaves):
-                message = f"In the hierarchy of column `{name}` some label stands at two places."
+                message = f"In the hierarchy of column `{name}` a label occurs in two places."
                 raise HierarchyError("hierarchy.duplicate", message, "name every value once")
 
 

@@ -1,4 +1,4 @@
-"""Where sensitive values stand: in an order, or as leaves of a tree. Read from the recipe a second time."""
+"""Positions of sensitive values, in an order or as leaves of a tree, read independently from the recipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Chain = Sequence[Hashable]
 def order(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> dict[str, int] | Problem:
     """Number the values of a column from low to high; texts for one value have one number.
 
-    Numbers go by size, dates by day, ordinal values as the recipe lists them.
+    Numbers are ordered by size, dates by day, ordinal values as the recipe lists them.
     """
     column = recipe.columns[name]
     kind = column.kind or found_kind(texts, column, stored)
@@ -32,7 +32,7 @@ def order(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> dic
     strange = sum(found is OTHER for found in keys.values())
     if strange:
         values = count(strange, "different value")
-        return Problem(_CODE, f"Column `{name}` has {values} without a place in its order.")
+        return Problem(_CODE, f"Column `{name}` has {values} not in its order.")
     numbers = {found: number for number, found in enumerate(sorted(set(keys.values())))}
     return {text: numbers[found] for text, found in keys.items()}
 
@@ -46,8 +46,8 @@ class Tree:
     places : dict of str to int
         The leaf of each text.
     above : dict of int to list of (int, int, int)
-        For each of these leaves the nodes above it, each with the child through which it is reached,
-        and with its height: the longest path down to a leaf, which need not be among these.
+        For each of these leaves, the nodes above it, each with the child on the path to the leaf, and with
+        its height: the longest path down to any leaf, not only these.
     height : int
         That of the root.
     """
@@ -71,7 +71,7 @@ def tree(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> Tree
     strange = sum(key not in chains or chains[key][0] in inner for key in keys.values())
     if strange:
         values = count(strange, "different value")
-        return Problem(_CODE, f"Column `{name}` has {values} that are no leaves of its hierarchy.")
+        return Problem(_CODE, f"Column `{name}` has {values} not among the leaves of its hierarchy.")
     if len({chain[-1] for chain in chains.values()}) > 1:
         message = f"The hierarchy of column `{name}` has several roots."
         raise HierarchyError("hierarchy.roots", message, "end all paths with one label")
@@ -113,12 +113,12 @@ def chains_of(
 
 
 def _intervals(text: str, widths: Sequence[float]) -> Chain:
-    """Return the nested intervals from 0 on that a number is in."""
+    """Return the nested intervals, aligned at 0, that contain a number."""
     number = decimal(float(text) if not text.lstrip("-").isdigit() else int(text))
     steps = [decimal(width) for width in widths]
     return _collapsed([text, *((number // step, step) for step in steps), _ROOT])
 
 
 def _collapsed(path: Sequence[Hashable]) -> Chain:
-    """Take a label that is repeated, to make paths equally long, for one node."""
+    """Treat a label that is repeated to make paths equally long as one node."""
     return [node for i, node in enumerate(path) if i == 0 or node != path[i - 1]]

@@ -25,40 +25,40 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _KINDS = ("numeric", "date", "categorical")
 _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 
-Cells = Sequence[tuple[tuple[str | None, ...], int]]  # different cells, and how many rows have each
+Cells = Sequence[tuple[tuple[str | None, ...], int]]  # distinct cells, and how many rows have each
 
 
 @dataclass
-class Looked:
+class CellFindings:
     """What was found in the cells of all quasi columns."""
 
     problems: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     def refuse(self, name: str, code: str, wrong: Sequence[int], what: str) -> None:
-        """Note a problem where there are wrong cells, given by the rows that each has."""
+        """Record a problem if there are wrong cells, given the number of rows of each."""
         if wrong:
             values = count(len(wrong), "different value")
             message = f"Column `{name}` has {values} {what}, in {count(sum(wrong), 'row')}."
             self.problems.append(Problem(code, message))
 
 
-def look_at_cells(session: Session, loaded: Loaded, recipe: Recipe) -> Looked:
-    """Look at every different cell of every quasi column; `build_classes` comes first."""
-    looked = Looked(remarks=_not_compared(recipe))
+def check_cells(session: Session, loaded: Loaded, recipe: Recipe) -> CellFindings:
+    """Check every distinct cell of every quasi column; call `build_classes` first."""
+    findings = CellFindings(remarks=_not_compared(recipe))
     for name in recipe.quasi:
         if recipe.columns[name].lacking:
             continue
         bounds = [f"{name}_low", f"{name}_high"]
         if loaded.has_once(name):
-            _look_at_texts(looked, name, recipe, _cells(session, loaded, [name]))
+            _check_texts(findings, name, recipe, _cells(session, loaded, [name]))
         elif all(map(loaded.has_once, bounds)):
-            _look_at_bounds(looked, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
-    return looked
+            _check_bounds(findings, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
+    return findings
 
 
 def _not_compared(recipe: Recipe) -> list[str]:
-    """Say of which columns the cells are not looked at, because a manifest leaves out what they may be."""
+    """Name the columns whose cells cannot be checked because a manifest omits their order or hierarchy."""
     remarks = []
     for what in ("order", "hierarchy"):
         names = [name for name in recipe.quasi if what in recipe.columns[name].lacking]
@@ -77,30 +77,30 @@ def _cells(session: Session, loaded: Loaded, names: Sequence[str]) -> Cells:
     return [(tuple(t if t is None else bare(t) for t in texts), int(rows)) for *texts, rows in found]
 
 
-def _look_at_texts(looked: Looked, name: str, recipe: Recipe, cells: Cells) -> None:
-    """Look at a column whose cells are texts of all forms."""
+def _check_texts(findings: CellFindings, name: str, recipe: Recipe, cells: Cells) -> None:
+    """Check a column whose cells are texts of any form."""
     column = recipe.columns[name]
     texts = [(text, rows) for (text,), rows in cells if text is not None]
     if column.hierarchy is not None and recipe.output.values == "generalize":
-        _look_at_nodes(looked, name, recipe, texts)
+        _check_nodes(findings, name, recipe, texts)
         return
     kind = column.kind or _likely_kind([text for text, _ in texts])
     fits = form_of(kind, column.order or ())
     if recipe.output.values == "microaggregate":
         single = _single(fits)
         wrong = [rows for text, rows in texts if not single(text)]
-        looked.refuse(name, "verify.form", wrong, "that are no single values of its kind")
+        findings.refuse(name, "verify.form", wrong, "that are not single values of its kind")
         return
     styles, wrong = _read(texts, fits, kind)
-    looked.refuse(name, "verify.form", wrong, "in no published form")
-    looked.remarks += _style_remarks(name, styles)
+    findings.refuse(name, "verify.form", wrong, "in no published form")
+    findings.remarks += _style_remarks(name, styles)
     if recipe.output.bounds == "snapped" and column.grid is not None:
         off = [rows for text, rows in texts if fits(text) and not _is_snapped(text, kind, column)]
-        looked.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
+        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
 
 
 def _read(texts: Sequence[tuple[str, int]], fits: Check, kind: str) -> tuple[Counter[str], list[int]]:
-    """Count the rows in the styles of other tools, and list those of cells in no style at all."""
+    """Count the rows in the styles of other tools, and list those of cells in no known style."""
     styles: Counter[str] = Counter()
     wrong = []
     for text, rows in texts:
@@ -114,7 +114,7 @@ def _read(texts: Sequence[tuple[str, int]], fits: Check, kind: str) -> tuple[Cou
 
 
 def _foreign(text: str, kind: str) -> Foreign | None:
-    """Read a cell as another tool may have written it; values without an order can only be lost."""
+    """Read a cell as another tool may have written it; without an order, only lost values are recognised."""
     if kind in _LINES:
         return read_foreign(text, _LINES[kind])
     found = read_foreign(text, "text")
@@ -139,7 +139,7 @@ def _likely_kind(texts: Sequence[str]) -> str:
 
 
 def _single(fits: Check) -> Check:
-    """Ask for a single value: typical values are published instead of ranges and sets."""
+    """Require a single value: typical values are published instead of ranges and sets."""
 
     def check(text: str) -> bool:
         is_range = text.startswith("[") and text.endswith("]")
@@ -150,7 +150,7 @@ def _single(fits: Check) -> Check:
 
 
 def _is_snapped(text: str, kind: str, column: Column) -> bool:
-    """Say whether both ends are grid points; a value alone is somebody's own."""
+    """Return whether both ends are grid points; a single value would be a person's own."""
     if text == "*":
         return True
     if kind == "ordinal":
@@ -170,28 +170,28 @@ def _are_points(found: tuple[Decimal | int, Decimal | int], kind: str, grid: flo
     """Check numbers, which are aligned at 0, or days, which are aligned at 1970-01-01."""
     if kind == "numeric":
         step = Fraction(repr(grid))
-        # A decimal is written as the float that is nearest to its grid point.
+        # A decimal is written as the float nearest to its grid point.
         return all(float(round(Fraction(end) / step) * step) == float(end) for end in found)
-    edges = (date.min.toordinal(), date.max.toordinal())  # a wide grid may reach beyond the calendar
+    edges = (date.min.toordinal(), date.max.toordinal())  # a wide grid may extend past the calendar
     return all(end in edges or (int(end) - _EPOCH) % ceil(grid) == 0 for end in found)
 
 
-def _look_at_bounds(looked: Looked, name: str, column: Column, recipe: Recipe, cells: Cells) -> None:
-    """Look at a range in two columns: both ends or none, in order, of the column's kind, on its grid."""
+def _check_bounds(findings: CellFindings, name: str, column: Column, recipe: Recipe, cells: Cells) -> None:
+    """Check a range in two columns: both ends or none, in order, of the column's kind, on its grid."""
     present = [(low, high, rows) for (low, high), rows in cells if not low is high is None]
     joined = [
         (f"[{low}, {high}]", rows) for low, high, rows in present if low is not None and high is not None
     ]
     kind = column.kind or _likely_kind([text for text, _ in joined])
     fits = form_of(kind, column.order or ())
-    if kind == "ordinal":  # a text may have the signs of a range in it
+    if kind == "ordinal":  # a text may contain the delimiters of a range
         fits = _ordinal_bounds(present, column)
     wrong = [rows for low, high, rows in present if low is None or high is None]
     wrong += [rows for text, rows in joined if not fits(text)]
-    looked.refuse(name, "verify.form", wrong, "in no published form")
+    findings.refuse(name, "verify.form", wrong, "in no published form")
     if recipe.output.bounds == "snapped" and column.grid is not None:
         off = [rows for text, rows in joined if fits(text) and not _is_snapped(text, kind, column)]
-        looked.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
+        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
 
 
 def _ordinal_bounds(present: Sequence[tuple[str | None, str | None, int]], column: Column) -> Check:
@@ -205,24 +205,26 @@ def _ordinal_bounds(present: Sequence[tuple[str | None, str | None, int]], colum
     return good.__contains__
 
 
-def _look_at_nodes(looked: Looked, name: str, recipe: Recipe, texts: Sequence[tuple[str, int]]) -> None:
-    """Look at a column with a hierarchy."""
+def _check_nodes(findings: CellFindings, name: str, recipe: Recipe, texts: Sequence[tuple[str, int]]) -> None:
+    """Check a column with a hierarchy."""
     check = _node_check(recipe, name)
     if check is None:
-        looked.remarks.append(f"The hierarchy of column `{name}` was not found: its nodes were not checked.")
+        findings.remarks.append(
+            f"The hierarchy of column `{name}` was not found: its nodes were not checked."
+        )
         return
     styles, wrong = _read(texts, lambda text: text == "*" or check(text), "node")
-    looked.refuse(name, "verify.node", wrong, "that are no nodes of its hierarchy")
-    looked.remarks += _style_remarks(name, styles)
+    findings.refuse(name, "verify.node", wrong, "that are not nodes of its hierarchy")
+    findings.remarks += _style_remarks(name, styles)
 
 
 def _node_check(recipe: Recipe, name: str) -> Check | None:
-    """Return the test for the nodes of a hierarchy; None where its file is not there."""
+    """Return the test for the nodes of a hierarchy; None if its file does not exist."""
     column = recipe.columns[name]
     given: Any = column.hierarchy
     kind = column.kind or found_kind((), column, "")  # a tree of texts may have a root called `intervals`
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
-        return lambda text: True  # the leaves, which may be any texts, are not known from the file
+        return lambda text: True  # the leaves may be any texts, and the file does not show which
     if isinstance(given, dict) and isinstance(given.get("intervals"), list) and kind == "numeric":
         return _interval_check([decimal(width) for width in given["intervals"]])
     if isinstance(given, dict) and isinstance(given.get("dates"), list) and kind == "date":
@@ -241,9 +243,9 @@ def _node_check(recipe: Recipe, name: str) -> Check | None:
 
 
 def _interval_check(widths: Sequence[int | Fraction]) -> Check:
-    """Ask for a number, or an interval of one of the widths that begins at a multiple of it.
+    """Require a number, or an interval of one of the widths that begins at a multiple of it.
 
-    On whole numbers the next interval begins after the end, elsewhere at it.
+    On whole numbers the next interval begins after the end, otherwise at it.
     """
 
     def check(text: str) -> bool:

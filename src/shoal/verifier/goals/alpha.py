@@ -1,7 +1,7 @@
-"""(alpha,k)-anonymity: no sensitive value has a share of a class above alpha.
+"""(alpha,k)-anonymity: no sensitive value has a share above alpha in a class.
 
 Wong, Li, Fu, Wang (2006), "(alpha,k)-anonymity", here for every value: r1 / n <= alpha, where r1 is the
-count of the most frequent value and n the rows (or people) that have any. Without values it is 0.
+count of the most frequent value and n the number of rows (or people) with a value. Without values it is 0.
 """
 
 from __future__ import annotations

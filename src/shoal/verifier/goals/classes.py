@@ -1,4 +1,4 @@
-"""The classes of a file, and the people in them where somebody says whose each row is."""
+"""The classes of a file, and the people in them where the person of each row is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A loaded file with its recipe; `people`: people are counted, not rows."""
+    """A loaded file with its recipe; `people`: whether people are counted instead of rows."""
 
     session: Session
     loaded: Loaded
@@ -31,16 +31,16 @@ class Source:
 
 
 def check_subjects(subjects: pa.Array) -> None:
-    """Refuse rows of nobody: how many people they are cannot be known."""
+    """Refuse rows without a person: how many people they belong to is unknown."""
     if subjects.null_count:
-        message = f"{subjects.null_count} of {len(subjects)} subjects are missing: whose rows are these?"
-        raise DataError("data.missing", message, "mend the data, or leave these rows out")
+        message = f"{subjects.null_count} of {len(subjects)} subjects are missing: people cannot be counted."
+        raise DataError("data.missing", message, "fill them in, or leave these rows out")
 
 
 def load_people(session: Session, subjects: pa.Array) -> None:
-    """Make the table ``people``: the person of each row, by its place in the file.
+    """Create the table ``people``: the person of each row, by its position in the file.
 
-    People are numbered, so that what tells them apart does not go from table to table.
+    People are numbered, so that what identifies them is not copied from table to table.
     """
     import pyarrow as pa
 
@@ -53,10 +53,10 @@ def load_people(session: Session, subjects: pa.Array) -> None:
 
 
 def build_classes(source: Source, quasi: Sequence[str]) -> tuple[int, int]:
-    """Make the table ``classes``: for each combination of quasi cells its number, its rows and its size.
+    """Create the table ``classes``: for each combination of quasi cells its number, its rows and its size.
 
-    The size is that of people, where they are known. GROUP BY takes missing cells for equal, so those
-    without a value form classes of their own.
+    The size counts people where they are known. GROUP BY treats missing cells as equal, so rows without a
+    value form separate classes.
     Returns the number of classes and the smallest size, 0 when there is none.
     """
     session, loaded = source.session, source.loaded
@@ -71,9 +71,9 @@ def build_classes(source: Source, quasi: Sequence[str]) -> tuple[int, int]:
 
 
 def build_cells(source: Source, quasi: Sequence[str], others: Sequence[str]) -> None:
-    """Make the table ``cells``: how often each class has each combination of cells in the other columns.
+    """Create the table ``cells``: how often each class has each combination of cells in the other columns.
 
-    There are far fewer of them than rows. Where people are counted each has combinations of their own.
+    There are far fewer of them than rows. Where people are counted, each person has separate combinations.
     """
     loaded = source.loaded
     columns = "".join(f", r.{loaded.column(name)}" for name in others)
@@ -86,9 +86,9 @@ def build_cells(source: Source, quasi: Sequence[str], others: Sequence[str]) -> 
 
 
 def _rows(source: Source) -> str:
-    """Write the SQL of the file's rows, with the person of each where people are counted.
+    """Return the SQL of the file's rows, with the person of each where people are counted.
 
-    A row's number is its place in the file only in a session that keeps order.
+    A row's number is its position in the file only in a session that preserves order.
     """
     table = source.loaded.table
     if not source.people:

@@ -1,8 +1,8 @@
-"""How often each sensitive value stands in each class, and in the whole file.
+"""How often each sensitive value occurs in each class, and in the whole file.
 
-A missing cell is no value and left out of all counts. Of several columns that count jointly each
-combination is one value, which is missing as soon as one part is. With people, the count of a value
-is the number of people who have it: somebody with two values counts for both.
+A missing cell is not a value and is left out of all counts. For several columns that count jointly, each
+combination is one value, which is missing if any part is. With people, the count of a value is the number
+of people who have it: a person with two values counts for both.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.reading.value import bare, comparable
 
-_FLOATS = ("FLOAT", "DOUBLE")  # types that have a number for "no number"
+_FLOATS = ("FLOAT", "DOUBLE")  # types that have NaN
 
 
 def count_values(source: Source, names: Sequence[str]) -> None:
     """Count the values of one column, or the combinations of several; see `_count`."""
-    # A list keeps the parts apart, whatever they hold.
+    # A list keeps the parts separate, whatever they contain.
     value = "v0" if len(names) == 1 else f"[{', '.join(f'v{i}' for i in range(len(names)))}]"
     forms = " ".join(_joined(source, name, f"v{i}") for i, name in enumerate(names))
     _count(
@@ -28,9 +28,9 @@ def count_values(source: Source, names: Sequence[str]) -> None:
 
 
 def _joined(source: Source, name: str, value: str) -> str:
-    """Write the SQL that adds a column's values to its cells; its parameter lists the texts for missing.
+    """Return the SQL that adds a column's values to its cells; its parameter lists the texts for missing.
 
-    Only different cells are brought into one form, which takes longer than to find them.
+    Only distinct cells are normalized, which is slower than finding them.
     """
     cell = source.loaded.column(name)
     form = comparable(cell, marked=source.loaded.marked)
@@ -40,7 +40,7 @@ def _joined(source: Source, name: str, value: str) -> str:
 
 
 def texts(source: Source, name: str) -> list[str]:
-    """List the different texts of a column, as written but for marks and blanks."""
+    """List the distinct texts of a column, as written except for marks and blanks."""
     cell = source.loaded.column(name)
     text = bare(cell, marked=source.loaded.marked)
     found = source.session.rows(
@@ -52,7 +52,7 @@ def texts(source: Source, name: str) -> list[str]:
 
 
 def count_places(source: Source, name: str, places: dict[str, int]) -> None:
-    """Count the values of a column by the place that each of its texts has; see `_count`."""
+    """Count the values of a column by the position of each of its texts; see `_count`."""
     import pyarrow as pa
 
     database = source.session.database
@@ -71,14 +71,14 @@ def count_places(source: Source, name: str, places: dict[str, int]) -> None:
 
 
 def _count(source: Source, valued: str, parameters: list[list[str]]) -> None:
-    """Make the tables of counts from the cells with a `value`.
+    """Create the tables of counts from the cells with a `value`.
 
-    ``counted`` has for each class and value how often it is there, ``whole`` the same for the file,
-    and ``totals`` for each class the sum of its counts, and how many rows or people have any value.
+    ``counted`` has the count of each value in each class, ``whole`` the same for the file, and ``totals``,
+    for each class, the sum of its counts and how many rows or people have any value.
     """
     database = source.session.database
     number = "count(DISTINCT person)" if source.people else "sum(times)"
-    number = f"CAST({number} AS HUGEINT) AS n"  # their products are exact
+    number = f"CAST({number} AS HUGEINT) AS n"  # so that products are exact
     database.execute(f"CREATE OR REPLACE TEMP TABLE valued AS {valued}", parameters)
     database.execute(
         f"CREATE OR REPLACE TEMP TABLE counted AS SELECT class, value, {number} FROM valued GROUP BY ALL"
@@ -93,5 +93,5 @@ def _count(source: Source, valued: str, parameters: list[list[str]]) -> None:
 
 
 def _missing(source: Source, name: str) -> list[str]:
-    """List the texts that mean missing: a number that is none, where the column was stored as floats."""
+    """List the texts that mean missing; NaN, where the column was stored as floats."""
     return ["nan"] if source.loaded.stored(name) in _FLOATS else []

@@ -1,7 +1,7 @@
-"""delta-disclosure: no class says much more, or less, about a sensitive value than the whole file.
+"""delta-disclosure: no class makes a sensitive value much more, or less, likely than the whole file.
 
 Brickell, Shmatikov (2008), "The cost of privacy". With the share p of a value in the file and q in the
-class, abs(ln(q / p)) < delta for every value of the file. A value that the class lacks makes it infinite; a
+class, abs(ln(q / p)) < delta for every value of the file. It is infinite for a value that the class lacks; a
 class without any value has 0.
 """
 

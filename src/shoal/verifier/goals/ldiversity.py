@@ -1,16 +1,16 @@
 """l-diversity: every class has at least l well-represented sensitive values.
 
 Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam (2006), "l-diversity: privacy beyond k-anonymity";
-the frequency kind is definition 3 of He, Chen, Chen, Xiao, Zhang (2012). With the counts
+the frequency variant is definition 3 of He, Chen, Chen, Xiao, Zhang (2012). With the counts
 r1 >= r2 >= ... >= rm of a class and n rows (or people) that have a value:
 
 - distinct: m >= l;
-- frequency: l r1 <= n. The number is the largest l that does, n // r1;
-- entropy: exp(-sum of q ln q) >= l, but for 1e-9 of rounding;
-- recursive (c,l): r1 < c (r_l + ... + r_m). The number is the largest l that does, 0 when none.
+- frequency: l r1 <= n. The number is the largest such l, n // r1;
+- entropy: exp(-sum of q ln q) >= l, up to 1e-9 of rounding;
+- recursive (c,l): r1 < c (r_l + ... + r_m). The number is the largest such l, 0 if there is none.
 
-A class without values has none that are well represented, but its most frequent one is no share of
-it: it fails all but the frequency kind.
+A class without values has no well-represented ones, but also none that is too frequent: it fails all
+variants except frequency.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _NUMBERS = {
     "distinct": (
         "SELECT class, count(value) AS number FROM totals LEFT JOIN counted USING (class) GROUP BY class"
     ),
-    # A division of whole numbers, which is exact; without values no l is too high.
+    # An exact division of whole numbers; without values no l is too high.
     "frequency": (
         "SELECT class, CASE WHEN any_value(bearers) = 0 THEN CAST('infinity' AS DOUBLE) "
         "ELSE any_value(bearers) // max(n) END AS number "
         "FROM totals LEFT JOIN counted USING (class) GROUP BY class"
     ),
-    # In the order of the counts, so that one class has one sum however many threads there are.
+    # In the order of the counts, so that the sum does not depend on the number of threads.
     "entropy": (
         "SELECT class, CASE WHEN any_value(total) = 0 THEN 0 "
         "ELSE exp(-fsum(q * ln(q) ORDER BY q)) END AS number "
         "FROM (SELECT class, total, CAST(n AS DOUBLE) / CAST(total AS DOUBLE) AS q "
         "FROM totals LEFT JOIN counted USING (class)) GROUP BY class"
     ),
-    # Later sums are smaller, so the places that do are the first ones.
+    # Later sums are smaller, so the ranks that satisfy it come first.
     "recursive": (
         "SELECT class, count(*) FILTER (first < CAST(? AS DOUBLE) * rest) AS number "
         "FROM (SELECT class, CAST(max(n) OVER (PARTITION BY class) AS DOUBLE) AS first, "
@@ -51,11 +51,11 @@ _NUMBERS = {
 
 
 def l_diversity(source: Source, goal: LDiversity) -> Finding:
-    """Measure one of the four kinds."""
+    """Measure one of the four variants."""
     count_values(source, goal.columns)
     is_recursive = goal.variant == "recursive"
     found = scores(source, _NUMBERS[goal.variant], [goal.c] if is_recursive else [])
-    if goal.variant != "entropy":  # infinity made the whole numbers floats
+    if goal.variant != "entropy":  # infinity turned the whole numbers into floats
         found = [s._replace(number=int(s.number)) if s.number < float("inf") else s for s in found]
     slack = 1e-9 if goal.variant == "entropy" else 0
     besides = f" with c = {goal.c}" if is_recursive else ""

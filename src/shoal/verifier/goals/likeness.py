@@ -4,8 +4,8 @@ Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee". With
 the file and q in the class, its gain is (q - p) / p where q > p:
 
 - basic: every gain <= beta;
-- enhanced: every gain <= min(beta, -ln p). The number is the largest gain, or infinite when one of them is
-  above its -ln p, for no beta helps then.
+- enhanced: every gain <= min(beta, -ln p). The number is the largest gain, or infinite when one of them
+  exceeds its -ln p, since no beta helps then.
 
 A class without values, or in which none gains, has 0.
 """

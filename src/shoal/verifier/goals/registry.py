@@ -1,7 +1,7 @@
 """The privacy goals, each measured on the classes of the file.
 
-A goal is added as one file with one function that takes the source and what the recipe asks, and as one
-line in `MEASURES`.
+To add a goal, write one file with one function that takes the source and what the recipe asks for, and add
+one line to `MEASURES`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
 
 
 def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
-    """Measure k and every goal of the recipe; `build_classes` comes first."""
+    """Measure k and every goal of the recipe; call `build_classes` first."""
     goals = source.recipe.privacy.goal
     _refuse_unknown(source.recipe)
     present = {name for goal in goals for name in goal.columns if source.loaded.has_once(name)}
@@ -40,24 +40,24 @@ def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
     for goal in goals:
         if present.issuperset(goal.columns):
             findings.append(MEASURES[goal.type](source, goal))
-        else:  # a column that is not there, or twice, is a problem already
+        else:  # a missing or duplicate column is already a problem
             findings.append(Finding(stated(goal, source.counts), None))
     return findings
 
 
 def unmeasured(recipe: Recipe) -> list[MeasuredGoal]:
-    """Return the goals of a file whose classes are not known: nothing is achieved."""
+    """Return the goals of a file whose classes are unknown: nothing is achieved."""
     _refuse_unknown(recipe)
     k = MeasuredGoal("k-anonymity", None, recipe.privacy.k, 0, False)
     return [k, *(stated(goal) for goal in recipe.privacy.goal)]
 
 
 def _refuse_unknown(recipe: Recipe) -> None:
-    """A goal that cannot be measured is never ignored."""
+    """Refuse goals that cannot be measured, rather than ignore them."""
     unknown = [goal for goal in recipe.privacy.goal if goal.type not in MEASURES]
     if unknown:
         message = f"This version of shoal cannot verify {count(len(unknown), 'goal')} of the recipe."
-        hint = "take them out of the recipe, or use a later version"
+        hint = "remove them from the recipe, or use a later version"
         raise RecipeError("recipe.not_available", message, hint)
 
 
@@ -70,7 +70,7 @@ def k_anonymity(source: Source) -> Finding:
         [k, k],
     )
     goal = MeasuredGoal("k-anonymity", None, k, int(smallest), bool(smallest >= k), counts=source.counts)
-    if not classes:  # a file without rows has its own problem
+    if not classes:  # a file without rows is reported elsewhere
         return Finding(goal, None)
     affected = f"{count(int(rows), 'row')} {'is' if rows == 1 else 'are'} in"
     small = f"{count(int(classes), 'class', 'classes')} smaller than k = {k}"

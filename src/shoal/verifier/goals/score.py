@@ -1,4 +1,4 @@
-"""From the number of each class to what is said about a goal."""
+"""From the number of each class to the finding about a goal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed, shown
 
 
 class Finding(NamedTuple):
-    """A goal as measured, and the problem where it is not met."""
+    """A goal as measured, and the problem if it is not met."""
 
     goal: MeasuredGoal
     problem: Problem | None
 
 
 class Score(NamedTuple):
-    """How many classes, with how many rows, have one number; it may be infinite."""
+    """How many classes, with how many rows, have a number, which may be infinite."""
 
     number: int | float
     classes: int
@@ -29,16 +29,16 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """What a goal wants of every class.
+    """What a goal requires of every class.
 
     Parameters
     ----------
     code : str
-        The problem when a class has it not.
+        The problem when a class does not meet it.
     asked : str
         The bound in words: ``at least 3``.
     meets : callable
-        Whether a number will do.
+        Whether a number meets the bound.
     worst : callable
         `min` where a high number is good, `max` where a low one is.
     """
@@ -50,22 +50,22 @@ class Rule:
 
 
 def at_least(code: str, bound: float, *, slack: float = 0, besides: str = "") -> Rule:
-    """Ask for a number that is no lower than a bound, but for what `slack` allows."""
+    """Require a number that is at least a bound, up to `slack`."""
     return Rule(code, f"at least {bound}{besides}", lambda number: number >= bound - slack, min)
 
 
 def at_most(code: str, bound: float) -> Rule:
-    """Ask for a number that is no higher than a bound."""
+    """Require a number that is at most a bound."""
     return Rule(code, f"at most {bound}", lambda number: number <= bound, max)
 
 
 def below(code: str, bound: float) -> Rule:
-    """Ask for a number that is lower than a bound."""
+    """Require a number below a bound."""
     return Rule(code, f"less than {bound}", lambda number: number < bound, max)
 
 
 def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> list[Score]:
-    """Run a query that has `class` and `number`, and count the classes and rows with each number."""
+    """Run a query that returns `class` and `number`, and count the classes and rows with each number."""
     found = source.session.rows(
         f"SELECT number, count(*), sum(n_rows) FROM ({query}) JOIN classes USING (class) GROUP BY number",
         list(parameters),
@@ -74,7 +74,7 @@ def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> lis
 
 
 def judge(source: Source, goal: Goal, found: Iterable[Score], rule: Rule) -> Finding:
-    """Compare every class with the bound; a file without classes has a problem of its own."""
+    """Compare every class with the bound; a file without classes is reported elsewhere."""
     found = list(found)
     if not found:
         return Finding(stated(goal, source.counts), None)
@@ -88,12 +88,12 @@ def judge(source: Source, goal: Goal, found: Iterable[Score], rule: Rule) -> Fin
 def stated(
     goal: Goal, counts: str = "rows", achieved: int | float | None = None, *, holds: bool = False
 ) -> MeasuredGoal:
-    """Return a goal of the recipe as a verdict states it."""
+    """Return a goal of the recipe as it appears in a verdict."""
     return MeasuredGoal(goal.type, goal.column, goal.asked, achieved, holds, variant(goal), counts)
 
 
 def variant(goal: Goal) -> str | None:
-    """Return which form of its type a goal has; None where there is only one."""
+    """Return the variant of a goal; None if its type has only one."""
     if isinstance(goal, TCloseness):
         return goal.distance
     return goal.variant if isinstance(goal, (LDiversity, BetaLikeness)) else None
@@ -105,7 +105,7 @@ def _problem(goal: Goal, failing: list[Score], worst: float, rule: Rule) -> Prob
     form = f" ({found})" if (found := variant(goal)) else ""
     number = "no finite number" if worst == inf else shown(worst)
     message = (
-        f"{where} without the {goal.type}{form} of {listed(goal.columns)} that is asked for, {rule.asked}; "
+        f"{where} without the required {goal.type}{form} of {listed(goal.columns)}, {rule.asked}; "
         f"the worst has {number}."
     )
     return Problem(rule.code, message)

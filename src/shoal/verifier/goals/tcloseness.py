@@ -4,14 +4,14 @@ Li, Li, Venkatasubramanian (2007), "t-closeness: privacy beyond k-anonymity and 
 p of the values in the file and q in the class:
 
 - equal: half the sum of abs(q - p);
-- ordered: the sum of abs(cumulated q - p) over the values in order, over m - 1, where m is the number of
+- ordered: the sum of abs(cumulative q - p) over the values in order, over m - 1, where m is the number of
   values that the file has; 0 for m = 1;
-- hierarchical: in the tree of the domain, what the children of a node have too much and too little is
-  evened out at the cost of the node's height over the root's, as far as it goes, from the leaves up.
+- hierarchical: in the tree of the domain, from the leaves up, surplus and deficit of a node's children are
+  balanced as far as possible, at a cost of the node's height over the root's.
 
-A class without values has 0. In what follows a class has counts n with the sum `total`, the file P with the
-sum N, so that total N (q - p) = n N - P total is whole, and the distance is one division of whole numbers:
-exactly 1/5 is 0.2. No class is laid beside all values of the file, only beside those that it has.
+A class without values has 0. Below, a class has counts n with the sum `total`, the file P with the sum N, so
+that total N (q - p) = n N - P total is whole, and the distance is one division of whole numbers: exactly 1/5
+is 0.2. No class is compared with all values of the file, only with those that it has.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shoal.verifier.goals.counted import count_places, count_values, texts
 from shoal.verifier.goals.score import Finding, Score, at_most, judge, stated
 from shoal.verifier.verdict import Problem
 
-# What the class lacks has differences of P total, together total (N - their sum of P).
+# Each value that the class lacks has a difference of P total, together total (N - the sum of P it has).
 _EQUAL = (
     "SELECT class, sum(abs(c.n * s.n - w.n * total)) + any_value(total) * (any_value(s.n) - sum(w.n)) "
     "AS above, 2 * any_value(total * s.n) AS below "
@@ -31,17 +31,17 @@ _EQUAL = (
     "(SELECT sum(n) AS n FROM whole) s GROUP BY class"
 )
 
-# `line`: for each place of the order the sum of the file's counts up to it, and the sum of these sums before
-# it; one place more at the end.
+# `line`: for each position in the order, the sum of the file's counts up to it, and the sum of these sums
+# before it; one extra position at the end.
 _LINE = (
     "CREATE OR REPLACE TEMP TABLE line AS SELECT value AS place, upto, "
     "coalesce(sum(upto) OVER (ORDER BY value ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before "
     "FROM (SELECT value, sum(n) OVER (ORDER BY value) AS upto FROM whole "
     "UNION ALL SELECT count(*), sum(n) + 1 FROM whole)"
 )
-# From one value of the class to its next, the class's sum stays the same (`held`) while the file's grows:
-# below `turn` held N is the higher, from there on total times the file's sum. Before the first value the
-# class's sum is 0.
+# From one value of the class to its next, the class's sum is constant (`held`) while the file's grows: below
+# `turn` held N is higher, from there on total times the file's sum. Before the first value the class's sum
+# is 0.
 _ORDERED = (
     "WITH s AS (SELECT sum(n) AS n, count(*) AS m FROM whole), "
     "steps AS (SELECT class, total, s.n AS n, m, value AS place, sum(c.n) OVER so_far AS held, "
@@ -56,8 +56,8 @@ _ORDERED = (
     "GROUP BY class"
 )
 
-# `tree`: for each leaf that the file has, the nodes above it, with the child through which it is reached.
-# A child that the class does not reach lacks P total; together total (P of the node - their sum of P).
+# `tree`: for each leaf that the file has, the nodes above it, each with the child on the path to the leaf.
+# A child that the class does not reach lacks P total; together total (P of the node - the sum of P reached).
 _HIERARCHICAL = (
     "WITH children AS (SELECT node, child, sum(n) AS p FROM tree JOIN whole USING (value) GROUP BY ALL), "
     "nodes AS (SELECT node, sum(p) AS p FROM children GROUP BY node), "
@@ -111,7 +111,7 @@ def _distances(source: Source, query: str, parameters: list[int] | None = None) 
 
 
 def _load_tree(source: Source, above: Tree) -> None:
-    """Make the table ``tree``."""
+    """Create the table ``tree``."""
     import pyarrow as pa
 
     columns = [pa.array(column, pa.int64()) for column in above.columns()]

@@ -1,7 +1,7 @@
 """The smallest class when an empty quasi cell may be anything.
 
-Whoever does not know what stands in an empty cell cannot rule its row out. A class then has the rows
-of all classes that differ from it in no column where both have a cell.
+An attacker who does not know what an empty cell was cannot rule its row out. A class then has the rows
+of all classes that agree with it in every column where neither is empty.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 
 from shoal.verifier.goals.classes import Source
 
-_LIMIT = 50_000_000  # people beside classes, each time they are compatible, that are looked at
+_LIMIT = 50_000_000  # compatible pairs of a person and a class that are counted
 
 
 def wildcard_k(source: Source, quasi: Sequence[str], k: int) -> int | None:
     """Return the fewest rows, or people, that are compatible with a class; `k` when no cell is empty.
 
     Classes that lack the same columns have the same *mask*. Those of one mask agree with those of
-    another when they are equal in the columns that neither lacks, so for each pair of masks an
-    equality decides, and no class is compared with every other. People cannot be summed, since one may
-    be in several classes; where they are too many to be looked at one by one, the answer is None.
+    another when they are equal in the columns that neither lacks, so each pair of masks takes one
+    equality join, and no class is compared with every other. People cannot be summed, since one may
+    be in several classes; where there are too many to count one by one, the answer is None.
     """
     cells = [source.loaded.column(name) for name in quasi]
     session = source.session
-    # One flat expression over all columns: nested ones take DuckDB longer than their number says.
+    # One flat expression over all columns: DuckDB is disproportionately slow on nested ones.
     empty = " OR ".join(f"{cell} IS NULL" for cell in cells)
     any_empty, *_ = session.row(f"SELECT coalesce(bool_or({empty}), false) FROM classes")
     if not any_empty:
@@ -45,7 +45,7 @@ def wildcard_k(source: Source, quasi: Sequence[str], k: int) -> int | None:
 
 
 def _other_side(cells: Sequence[str], *, people: bool) -> str:
-    """Write the SQL of what is counted, with all masks that it may be looked at from."""
+    """Return the SQL of what is counted, with every mask that it may be compared under."""
     if people:
         members = "masked JOIN (SELECT DISTINCT class, person FROM cells) USING (class), masks"
         return f"SELECT DISTINCT {_with_masks(cells, 'mask', 'other', 'person')} FROM {members}"
@@ -60,7 +60,7 @@ def _is_too_much(source: Source, joined: str) -> bool:
 
 
 def _with_masks(cells: Sequence[str], one: str, two: str, kept: str) -> str:
-    """Write the SQL of a class beside a mask: both masks, and the cells in columns that neither lacks."""
+    """Return the SQL of a class with a mask: both masks, and the cells in columns that neither lacks."""
     known = (
         f"CASE WHEN mask[{i + 1}] = '1' OR other[{i + 1}] = '1' THEN NULL ELSE {cell} END AS v{i}"
         for i, cell in enumerate(cells)

@@ -1,9 +1,9 @@
-"""Typical values beside the original: means, medians and modes that its rows cannot have.
+"""Typical values against the original: means, medians and modes that its rows cannot have.
 
-A typical value has no box, and whether all rows can be shared out so that every class has its mean is a
-question that nobody answers quickly. What is checked is what must hold in any case: no class has a mean
-below that of the lowest raw rows with its sensitive and kept values, or above that of the highest; all
-means together have the sum of the original; and a mode is that of some raw row with values of the class.
+A typical value has no box, and deciding whether rows can be assigned so that every class has its mean is
+computationally hard. So only necessary conditions are checked: no class has a mean below that of the lowest
+raw rows with its sensitive and kept values, or above that of the highest; all means together have the sum of
+the original; and a mode occurs in some raw row with values of the class.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _REACH = (
 
 
 def average_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
-    """Check every quasi column; `build_classes` comes first."""
+    """Check every quasi column; call `build_classes` first."""
     names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
-    if not all(map(original.has_once, names)):  # a problem of its own
+    if not all(map(original.has_once, names)):  # reported elsewhere
         return []
     quasi = [name for name in recipe.quasi if loaded.has_once(name)]
     _link_rows(session, loaded, quasi, names, recipe)
@@ -51,13 +51,13 @@ def average_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
 
 
 def _link(table: Loaded, names: list[str], prefix: str = "") -> str:
-    """Write the SQL of a row's sensitive and kept values; its parameters list the texts for missing."""
+    """Return the SQL of a row's sensitive and kept values; its parameters list the texts for missing."""
     forms = [comparable(prefix + table.column(name), marked=table.marked) for name in names]
     return f"[{', '.join(['CAST(NULL AS VARCHAR)', *forms])}]"  # an empty list would have no type
 
 
 def _link_rows(session: Session, loaded: Loaded, quasi: list[str], names: list[str], recipe: Recipe) -> None:
-    """Make the table ``row_links``: the class and the link of each released row."""
+    """Create the table ``row_links``: the class and the link of each released row."""
     same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in map(loaded.column, quasi))
     session.database.execute(
         f"CREATE OR REPLACE TEMP TABLE row_links AS SELECT class, {_link(loaded, names, 'r.')} AS link "
@@ -67,7 +67,7 @@ def _link_rows(session: Session, loaded: Loaded, quasi: list[str], names: list[s
 
 
 def _link_values(session: Session, original: Loaded, name: str, names: list[str], recipe: Recipe) -> str:
-    """Make the table ``raw_values``: text, number and link of each raw row; return the column's kind."""
+    """Create the table ``raw_values``: text, number and link of each raw row; return the column's kind."""
     column = recipe.columns[name]
     form = settled(original.column(name), column.kind, marked=False)
     session.database.execute(
@@ -80,7 +80,7 @@ def _link_values(session: Session, original: Loaded, name: str, names: list[str]
 
 
 def _number_problems(session: Session, loaded: Loaded, name: str, recipe: Recipe) -> list[Problem]:
-    """Compare means with what raw rows allow; medians, and means among missing values, with the extremes."""
+    """Compare means with what raw rows allow; medians, and means with missing values, with the extremes."""
     rows, missing, low, high, total = session.row(
         "SELECT count(*), count(*) FILTER (v IS NULL), min(v), max(v), sum(v) FROM raw_values"
     )
@@ -100,18 +100,20 @@ def _number_problems(session: Session, loaded: Loaded, name: str, recipe: Recipe
     )
     if outside:
         rows_with = f"{count(int(outside), 'row')} {'has' if outside == 1 else 'have'}"
-        message = f"{rows_with} a typical value of `{name}` that no raw rows with their values can have."
+        message = (
+            f"{rows_with} a typical value of `{name}` that is impossible for raw rows with their values."
+        )
         return [Problem("verify.original_match", message)]
     (found,) = session.row(f"SELECT sum({typical} * n_rows) FROM classes")
     comparable_sums = not missing and recipe.output.aggregate == "mean" and loaded.rows == rows
     if comparable_sums and abs(found - total) > rows * slack:
-        message = f"The means of `{name}` do not have the sum of the original."
+        message = f"The means of `{name}` do not add up to the sum of the original."
         return [Problem("verify.original_match", message)]
     return []
 
 
 def _step(session: Session, low: float, high: float) -> float:
-    """Return how coarsely means are rounded: as the raw numbers are, or to a thousandth of their range."""
+    """Return how coarsely means are rounded: like the raw numbers, or to a thousandth of their range."""
     texts = session.rows("SELECT DISTINCT value FROM raw_values WHERE v IS NOT NULL AND v % 1 <> 0")
     decimals = max((_decimals(text) for (text,) in texts), default=0)
     finest = float(Fraction(1, 10) ** min(decimals, 300))
@@ -136,5 +138,5 @@ def _mode_problems(session: Session, loaded: Loaded, name: str, recipe: Recipe) 
     if not strange:
         return []
     rows = f"{count(int(strange), 'row')} {'has' if strange == 1 else 'have'}"
-    message = f"{rows} a typical value of `{name}` that no raw rows with their values have."
+    message = f"{rows} a typical value of `{name}` that no raw row with their values has."
     return [Problem("verify.original_match", message)]

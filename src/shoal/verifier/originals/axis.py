@@ -1,8 +1,8 @@
 """One column of a release and of its original, in whole numbers.
 
-Raw cells become *codes*, published ones *cells* that cover codes. The codes are ordered so that what a
-cell covers is a run of them wherever possible: numbers and dates by size, the leaves of a tree side by
-side under each of its nodes.
+Raw cells become *codes*, published ones *cells* that cover codes. The codes are ordered so that a cell
+covers a contiguous run of them wherever possible: numbers and dates by size, the leaves of a tree
+adjacent under each of its nodes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Axis:
     members: Ints | None = None
 
     def covers(self, box: Ints, point: Ints) -> Flags:
-        """Say of each pair of a box and a point whether the box covers the point."""
+        """Return, for each pair of a box and a point, whether the box covers the point."""
         codes, cells = self.codes[point], self.cells[box]
         inside: Flags = (self.low[cells] <= codes) & (codes <= self.high[cells])
         if self.members is not None:
@@ -73,22 +73,22 @@ def _is_in(wanted: Ints, members: Ints) -> Flags:
 
 
 def equal_axis(points: Ints, boxes: Ints, size: int) -> Axis:
-    """Make the axis of a column that is published as it is: each cell covers one code, its own."""
+    """Build the axis of a column that is published unchanged: each cell covers only its own code."""
     codes = np.arange(size)
     return Axis(points, boxes, codes, codes, size)
 
 
 def covering_axis(keys: Sequence[Key], points: Ints, covers: Sequence[Cover], boxes: Ints) -> Axis:
-    """Make the axis of a generalized column.
+    """Build the axis of a generalized column.
 
     Parameters
     ----------
     keys : sequence of Key
-        The raw values, of which several may be equal.
+        The raw values, some of which may be equal.
     points : ndarray of shape (n_points,)
         Which of them each point has.
     covers : sequence of Cover
-        What the different published cells cover.
+        What the distinct published cells cover.
     boxes : ndarray of shape (n_boxes,)
         Which of them each box has.
     """
@@ -121,7 +121,7 @@ Run = tuple[int, int, list[int] | None]  # the lowest and highest code, and all 
 
 
 def _run_on(line: Sequence[Any], code: dict[Key, int]) -> Callable[[Cover], Run]:
-    """Return what finds the codes of a cover, given the codes of keys that have an order."""
+    """Return a function that finds the codes of a cover, given the codes of ordered keys."""
 
     def run(cover: Cover) -> Run:
         if cover is None:
@@ -137,7 +137,7 @@ def _run_on(line: Sequence[Any], code: dict[Key, int]) -> Callable[[Cover], Run]
 
 
 def _side_by_side(known: Collection[Any], covers: Sequence[Cover]) -> list[Any]:
-    """Order keys so that those which the same sets cover are neighbours, the largest sets first."""
+    """Order keys so that those covered by the same sets are adjacent, largest sets first."""
     sets = {frozenset(cover) for cover in covers if cover is not None and not isinstance(cover, Span)}
     chain: dict[Any, list[int]] = {key: [] for key in known}
     for number, members in enumerate(sorted(sets, key=lambda each: (-len(each), sorted(map(str, each))))):

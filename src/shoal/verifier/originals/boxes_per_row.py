@@ -1,7 +1,7 @@
 """Non-homogeneous generalization: a release without classes, whose guarantee is about originals.
 
-At least k originals fit each row of the file, and each original fits at least k rows of it. That
-can be seen only beside the original. See `fits` for what is counted.
+At least k originals fit each row of the file, and each original fits at least k rows of it. Verifying
+that takes the original. See `fits` for what is counted.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed
 
 @dataclass(frozen=True)
 class Fit:
-    """The goal as counted, with what speaks against it."""
+    """The goal as counted, and the problems."""
 
     goal: MeasuredGoal
     problems: list[Problem]
 
 
 def measure_fit(session: Session, loaded: Loaded, original: Loaded | None, recipe: Recipe) -> Fit:
-    """Count both sides of the guarantee; `build_classes` comes first.
+    """Count both sides of the guarantee; call `build_classes` first.
 
-    Where rows were left out, nobody can say which from the file: as many originals as it has rows
-    must fit k rows each. Rows that miss a quasi value and for that were left out fit nothing.
+    The file does not show which rows were left out, so as many originals as it has rows must fit k
+    rows each. Rows that were left out because they lack a quasi value fit nothing.
     """
     if original is None:
-        message = "A non-homogeneous release can be verified only beside its original."
+        message = "A non-homogeneous release can be verified only against its original."
         return _none(recipe, "verify.not_verifiable", message)
     absent = [name for name in recipe.quasi if not original.has_once(name)]
     if absent:
-        message = f"The original does not have (or has twice) the columns {listed(absent)}."
+        message = f"Columns missing from the original, or in it twice: {listed(absent)}."
         return _none(recipe, "verify.fit", message)
     if loaded.rows == 0:
         return Fit(_goal(recipe, 0), [])
@@ -58,7 +58,7 @@ def _goal(recipe: Recipe, achieved: int) -> MeasuredGoal:
 def _read(
     session: Session, loaded: Loaded, original: Loaded, recipe: Recipe
 ) -> tuple[Boxes, list[tuple[Key, ...]]]:
-    """Read what every different row covers, and the values of every original."""
+    """Read what every distinct row covers, and the values of every original."""
     columns = ", ".join(original.column(name) for name in recipe.quasi)
     raw = session.rows(f"SELECT {columns}, count(*) FROM {original.table} GROUP BY ALL ORDER BY ALL")
     published = quasi_columns(recipe, loaded.names)
@@ -100,18 +100,18 @@ def _judged(counts: Counts, sizes: Sequence[int], recipe: Recipe) -> Fit:
     """Compare the counts with k."""
     k = recipe.privacy.k
     rows = sum(sizes)
-    problems = []  # rows that cannot be different originals are found by `pairing`
+    problems = []  # `pairing` finds rows that cannot be different originals
     few = sum(size for found, size in zip(counts.of_box, sizes, strict=True) if found < k)
     if few and counts.assignable:
         fit = f"{count(few, 'row')} of the file {'fits' if few == 1 else 'fit'} fewer than k = {k} originals"
         problems.append(Problem("verify.fit", f"{fit}; the worst fits {min(counts.of_box)}."))
-    # Whom the file leaves out is not known, so those who fit the fewest rows may be they.
+    # It is unknown which originals the file leaves out: they may be those that fit the fewest rows.
     best = sorted(counts.of_original, reverse=True)[:rows]
     lonely = sum(found < k for found in best)
     if lonely and counts.assignable:
         fit = f"{count(lonely, 'original')} {'fits' if lonely == 1 else 'fit'} fewer than k = {k} rows"
-        beside = len(counts.of_original) - len(best)
-        besides = f", besides the {beside} that may be left out" if beside else ""
+        left_out = len(counts.of_original) - len(best)
+        besides = f", besides the {left_out} that may be left out" if left_out else ""
         problems.append(Problem("verify.fit", f"{fit} of the file{besides}; the worst fits {best[-1]}."))
     fewest = min([*counts.of_box, best[-1]]) if counts.assignable else 0
     return Fit(_goal(recipe, fewest), problems)

@@ -1,12 +1,12 @@
 """How many originals fit each row of a release, and how many rows each original fits.
 
-A row is a box: in each quasi column it covers some values. An original fits it when the box has
+A row is a box: in each quasi column it covers some values. An original fits it when the box covers
 its values in every column. Sets of originals are integers with one bit for each original.
 
 Up to `LIMIT` pairs of a box and an original, only *consistent* pairs count: those in some
-assignment of every row to an original of its own. A box may have an original inside that other
-rows cannot do without, and whoever knows all originals finds that out. Above it, a set for each
-box would need too much memory: all pairs count, piece by piece, and no assignment is looked for.
+one-to-one assignment of rows to originals. A box may contain an original that another row needs,
+and an attacker who knows all originals can find that out. Above the limit, a set for each box would
+take too much memory: all pairs count, chunk by chunk, and no assignment is looked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shoal.verifier.cells.covers import OTHER, Cover, Key, Span
 from shoal.verifier.originals.matching import assign, consistent
 
 LIMIT = 1 << 31  # pairs of a distinct box and an original, each a bit: 256 MB
-_PIECE = 1 << 14  # originals that are looked at together
+_PIECE = 1 << 14  # originals per chunk
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Counts:
     of_original : list of int
         Rows that each original fits.
     assignable : bool
-        Whether every row can have an original of its own, as far as that was looked at.
+        Whether every row can have an original of its own; above the limit, judged by the numbers of rows.
     """
 
     of_box: list[int]
@@ -100,7 +100,7 @@ def _contained(boxes: Boxes, originals: Sequence[tuple[Key, ...]]) -> Counts:
 def _pieces(
     boxes: Boxes, originals: Sequence[tuple[Key, ...]]
 ) -> Iterator[tuple[int, int, Iterator[tuple[int, int]]]]:
-    """Go through the originals piece by piece: where it begins, its length, its boxes with bits."""
+    """Yield the originals chunk by chunk: where it begins, its length, its boxes with bits."""
     for begin in range(0, len(originals), _PIECE):
         piece = originals[begin : begin + _PIECE]
         columns = zip(*piece, strict=True)
@@ -109,7 +109,7 @@ def _pieces(
 
 
 def _boxes_with_bits(boxes: Boxes, inside: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Yield each box that has originals inside, with their bits."""
+    """Yield each box that contains originals, with their bits."""
     for box, cells in enumerate(boxes.cells):
         bits = -1
         for column, cell in zip(inside, cells, strict=True):
@@ -131,7 +131,7 @@ def column_bits(covers: Sequence[Cover], keys: Sequence[Key]) -> list[int]:
     with_key: dict[Any, int] = {}
     for place, key in enumerate(keys):
         with_key[key] = with_key.get(key, 0) | 1 << place
-    everybody = (1 << len(keys)) - 1
+    all_originals = (1 << len(keys)) - 1
     line = (
         sorted(key for key in with_key if key is not None and key is not OTHER) if _has_span(covers) else []
     )
@@ -139,7 +139,7 @@ def column_bits(covers: Sequence[Cover], keys: Sequence[Key]) -> list[int]:
 
     def bits(cover: Cover) -> int:
         if cover is None:
-            return everybody
+            return all_originals
         if isinstance(cover, Span):
             begin = bisect_right(line, cover.low) if cover.without_low else bisect_left(line, cover.low)
             end = bisect_left(line, cover.high) if cover.without_high else bisect_right(line, cover.high)
@@ -163,7 +163,7 @@ def _with_any(cover: frozenset[Any] | set[Any], with_key: Mapping[Any, int]) -> 
 
 
 class Tally:
-    """A counter for each bit, all counted up at once: the n-th integer holds the n-th digit of each."""
+    """A counter for each bit, all incremented at once: the n-th integer has the n-th digit of each."""
 
     def __init__(self) -> None:
         self._digits: list[int] = []

@@ -1,9 +1,9 @@
-"""Give every released row a raw row of its own, or say for how many there is none: a largest flow.
+"""Assign every released row a raw row of its own, or count those that have none: a maximum flow.
 
-A *box* stands for released rows that are alike, a *point* for raw rows that are alike. What has only one
-way to go is sent there first, which never costs anything; then every point gives to the box that has
-least to choose from. Rows that are open after that are sent along shortest paths on which others step
-aside (Dinic). When no such path is left, the flow is as large as it can be.
+A *box* represents identical released rows, a *point* identical raw rows. Whatever has only one option is
+sent there first, which never hurts; then every point gives to the box with the fewest options. Rows that
+are still open are sent along shortest augmenting paths (Dinic). When no such path is left, the flow is a
+maximum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from shoal.verifier.originals.axis import Axis, Flags, Ints
 from shoal.verifier.originals.inside import Grid, Pairs
 
-_FEW = 200  # a round for single ways is worth it if they are one in so many pairs
+_FEW = 200  # a round for single options is worthwhile if at least one pair in this many is one
 
 
 def unmatched(axes: Sequence[Axis], released: Ints, raw: Ints, *, most: int | None = None) -> int:
@@ -28,11 +28,11 @@ def unmatched(axes: Sequence[Axis], released: Ints, raw: Ints, *, most: int | No
     axes : sequence of Axis
         The columns.
     released : ndarray of shape (n_boxes,)
-        How many rows each box stands for.
+        How many rows each box represents.
     raw : ndarray of shape (n_points,)
-        How many rows each point stands for.
+        How many rows each point represents.
     most : int, optional
-        Points inside one box that are looked at first; the result does not depend on it.
+        Points inside one box that are tried first; the result does not depend on it.
     """
     if not len(released) or not len(raw):
         return int(released.sum())
@@ -46,7 +46,7 @@ def unmatched(axes: Sequence[Axis], released: Ints, raw: Ints, *, most: int | No
         seen_boxes, seen_points = flow.close()
         if not flow.open.any():
             return 0
-        # A box with points inside that were not looked at may lead on to them.
+        # A box may lead on to points inside it that were not tried yet.
         more = _beyond(axes, np.flatnonzero(seen_boxes & partial), np.flatnonzero(~seen_points))
         if not len(more.box):
             return int(flow.open.sum())
@@ -78,7 +78,7 @@ def _unmatched_on_a_line(axis: Axis, released: Ints, raw: Ints) -> int:
 
 
 def _beyond(axes: Sequence[Axis], boxes: Ints, points: Ints) -> Pairs:
-    """Return for each of the points inside any of the boxes one such box: enough to reach it."""
+    """Return, for each point inside any of the boxes, one such box, which is enough to reach it."""
     boxes_of, points_of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     while len(boxes) and len(points):
         grid = Grid([axis.of_points(points) for axis in axes])
@@ -101,7 +101,7 @@ class _Flow:
     open : ndarray of shape (n_boxes,)
         Released rows that have no raw row yet.
     left : ndarray of shape (n_points,)
-        Raw rows that nobody has yet.
+        Raw rows that are not assigned yet.
     """
 
     box: Ints
@@ -113,12 +113,12 @@ class _Flow:
         self.amounts = np.zeros(len(self.box), np.int64)
 
     def add(self, more: Pairs) -> None:
-        """Add pairs along which nothing goes yet."""
+        """Add pairs without flow."""
         self.box, self.point = np.append(self.box, more.box), np.append(self.point, more.point)
         self.amounts = np.append(self.amounts, np.zeros(len(more.box), np.int64))
 
     def fill(self) -> None:
-        """Send what can be sent without looking back."""
+        """Send what can be sent without rerouting."""
         pairs = np.arange(len(self.box))
         while True:
             pairs = pairs[(self.open[self.box[pairs]] > 0) & (self.left[self.point[pairs]] > 0)]
@@ -127,10 +127,10 @@ class _Flow:
             box, point = self.box[pairs], self.point[pairs]
             spare = (np.bincount(box, self.left[point], len(self.open)) - self.open)[box]
             wanted = (np.bincount(point, self.open[box], len(self.left)) - self.left)[point]
-            # Who needs all that is inside, or is wanted by no more than it has, has only one way.
+            # A box that needs all rows inside it, or a point that can serve all its boxes, has one option.
             chosen = np.flatnonzero((spare <= 0) | (wanted <= 0))
             if len(chosen) * _FEW < len(pairs):
-                # The side with more to choose from chooses, so that a round gets far.
+                # The side with more options chooses, so that each round makes good progress.
                 by_box = np.count_nonzero(self.open) > np.count_nonzero(self.left)
                 keys, values = (box, wanted / self.left[point]) if by_box else (point, spare / self.open[box])
                 chosen = _least_of_each(keys, values)
@@ -138,7 +138,7 @@ class _Flow:
             self.amounts[pairs[chosen]] += self._send(box[chosen], point[chosen])
 
     def _send(self, box: Ints, point: Ints) -> Ints:
-        """Send as much as both sides have along different pairs; the first come first."""
+        """Send as much as both sides have along different pairs, first come, first served."""
         amounts = np.minimum(self.open[box], self.left[point])
         amounts = _granted(box, _granted(point, amounts, self.left), self.open)
         np.subtract.at(self.open, box, amounts)
@@ -146,7 +146,7 @@ class _Flow:
         return amounts
 
     def close(self) -> tuple[Flags, Flags]:
-        """Send open rows along paths until there are none; return what the last search has reached."""
+        """Send open rows along augmenting paths until none is left; return what the last search reached."""
         self._by_box = _Index(self.box, len(self.open))
         self._by_point = _Index(self.point, len(self.left))
         while True:
@@ -158,9 +158,9 @@ class _Flow:
     def _layers(self) -> tuple[list[Ints], Flags, Flags]:
         """Search from all open boxes at once.
 
-        Returns pairs from boxes to points, from these points to boxes that have rows of them, and so on,
-        up to the first points with rows left, and which boxes and points were reached. There are no layers
-        when no row is left anywhere.
+        Returns pairs from boxes to points, from these points to boxes that have rows of them, and so on, up
+        to the first points with rows left, and which boxes and points were reached. There are no layers when
+        no reachable point has rows left.
         """
         seen_boxes, seen_points = self.open > 0, np.zeros(len(self.left), np.bool_)
         boxes = np.flatnonzero(seen_boxes)
@@ -202,7 +202,7 @@ class _Flow:
                 self._send_on(path)
 
     def _path(self, start: int, ways: dict[int, list[int]]) -> list[int]:
-        """Find a path and forget the ways that lead nowhere; none is left when it is empty."""
+        """Find a path and drop the dead ends; an empty path means that none is left."""
         n_boxes = len(self.open)
         path: list[int] = []
         node = start
@@ -225,7 +225,7 @@ class _Flow:
                 return path
 
     def _send_on(self, path: list[int]) -> None:
-        """Send along a path as much as goes: forth on every other pair, back on those between."""
+        """Send as much as possible along a path: forward on every other pair, back on those between."""
         forth, back = path[::2], path[1::2]
         box, point = self.box[forth[0]], self.point[forth[-1]]
         amount = min(self.open[box], self.left[point], *self.amounts[back])
@@ -253,7 +253,7 @@ class _Index:
 
 
 def _granted(keys: Ints, amounts: Ints, has: Ints) -> Ints:
-    """Cut amounts so that those of one key are no more together than it has; the first come first."""
+    """Limit amounts so that those of one key do not exceed what it has, first come, first served."""
     order = np.argsort(keys, kind="stable")
     keys, amounts = keys[order], amounts[order]
     before = np.cumsum(amounts) - amounts
@@ -265,7 +265,7 @@ def _granted(keys: Ints, amounts: Ints, has: Ints) -> Ints:
 
 
 def _least_of_each(keys: Ints, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Ints:
-    """Return where each key has its least value, the first of equals."""
+    """Return where each key has its least value, the first of ties."""
     order = np.lexsort((values, keys))
     least: Ints = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
     return least

@@ -1,4 +1,4 @@
-"""Anatomy beside its original: are people in groups that have their values."""
+"""Anatomy against its original: whether people are in groups that have their values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.verifier.reading.session import Session
 from shoal.verifier.reading.value import settled
 from shoal.verifier.verdict import Problem, count
 
-_SEVERAL = object()  # in place of a value, where there are several
+_SEVERAL = object()  # represents several values
 
 Counts = dict[tuple[tuple[str | None, ...], str | None], int]
 
@@ -26,10 +26,10 @@ def group_problems(
 ) -> list[Problem]:
     """Check that people can be in groups that have their values.
 
-    Whether all can at the same time is a matching in three dimensions, which nobody decides quickly. It
-    is decided for people whose quasi and kept values go with one sensitive value in the original; all
-    others are checked from both sides: against the values of their group, and each value of a group
-    against the people in it.
+    Whether all can be at the same time is a three-dimensional matching, which is NP-hard. It is decided
+    for people whose quasi and kept values go with one sensitive value in the original; all others are
+    checked from both sides: against the values of their group, and each value of a group against the
+    people in it.
     """
     (name,) = recipe.named("sensitive")
     known = recipe.named("quasi", "keep")
@@ -47,7 +47,7 @@ def group_problems(
 def _counted(
     session: Session, part: Loaded, names: list[str], with_name: str, recipe: Recipe, *, times: str = ""
 ) -> Counts:
-    """Count the rows with each combination of cells beside each cell of one more column."""
+    """Count the rows with each combination of cells and each cell of one more column."""
     cells = ", ".join(f"{settled(part.column(n), recipe.columns[n].kind, marked=part.marked)}" for n in names)
     other = part.column(with_name)
     if with_name in recipe.columns:
@@ -65,14 +65,14 @@ def _without_value(people: Counts, values: Counts, raw: Counts) -> int:
         of_group.setdefault(group, set()).add(value)
     known = _Numbers()
     same = equal_axis(known.of(q for q, _ in raw), known.of(q for q, _ in people), len(known.seen))
-    beside = _in_group(of_group, [group for _, group in people], [value for _, value in raw])
-    return unmatched([same, beside], _amounts(people), _amounts(raw))
+    in_group = _in_group(of_group, [group for _, group in people], [value for _, value in raw])
+    return unmatched([same, in_group], _amounts(people), _amounts(raw))
 
 
 def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, int]:
-    """Return how many people of one value are more than their group has of it, and how many values lack one.
+    """Return how many people exceed their value's count in their group, and how many values lack a person.
 
-    People whose other values go with a single sensitive one have that; the rest have what is left.
+    People whose other values go with a single sensitive one have that one; the rest share what is left.
     """
     only: dict[Key, Key] = {}
     for known, value in raw:
@@ -90,14 +90,14 @@ def _without_person(people: Counts, values: Counts, raw: Counts) -> tuple[int, i
     several = {at: number for at, number in raw.items() if only[at[0]] is _SEVERAL}
     numbers = _Numbers()
     same = equal_axis(numbers.of(v for _, v in several), numbers.of(v for v, _ in wanted), len(numbers.seen))
-    beside = _in_group(members, [group for _, group in wanted], [known for known, _ in several])
-    return too_many, unmatched([same, beside], _amounts(wanted), _amounts(several))
+    in_group = _in_group(members, [group for _, group in wanted], [known for known, _ in several])
+    return too_many, unmatched([same, in_group], _amounts(wanted), _amounts(several))
 
 
 def _in_group(
     of_group: dict[str | None, set[Key]], groups: Sequence[str | None], things: Sequence[Key]
 ) -> Axis:
-    """Make the axis on which each group covers the things that belong to it."""
+    """Build the axis on which each group covers the things that belong to it."""
     group, thing = _Numbers(), _Numbers()
     boxes, points = group.of(groups), thing.of(things)
     covers = [frozenset(of_group.get(each, ())) for each in group.seen]

@@ -1,4 +1,4 @@
-"""Two tables beside the one that they were made from: no row invented, no value changed."""
+"""Two tables against the one that they were made from: no row invented, no value changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def parts_original_problems(
 ) -> list[Problem]:
     """Compare with the original.
 
-    The counts of the sensitive file are rows only where both files agree; else it is not compared.
+    The sensitive file is compared only if both files agree: otherwise its counts are not rows.
     """
     quasi, sensitive = parts
     problems = row_problems(quasi.rows, original.rows, recipe.privacy.max_suppressed)
@@ -31,7 +31,7 @@ def parts_original_problems(
 
 
 def _expanded(session: Session, sensitive: Loaded, name: str, rows: int) -> Loaded:
-    """Make a table with one row for each person again."""
+    """Expand the counts to one row for each person."""
     value, times = sensitive.column(name), sensitive.column(ANATOMY_COUNT)
     session.database.execute(
         f"CREATE TEMP TABLE expanded AS SELECT {value} AS {column(0)} FROM {sensitive.table}, "
@@ -43,10 +43,10 @@ def _expanded(session: Session, sensitive: Loaded, name: str, rows: int) -> Load
 def _value_problems(
     session: Session, part: Loaded, original: Loaded, names: list[str], recipe: Recipe
 ) -> list[Problem]:
-    """Check that every combination of cells is in the original as often."""
+    """Check that every combination of cells occurs in the original at least as often."""
     absent = [name for name in names if not original.has_once(name)]
     if absent:
-        message = f"The original does not have (or has twice) the columns {listed(absent)}."
+        message = f"Columns missing from the original, or in it twice: {listed(absent)}."
         return [Problem("verify.original_values", message)]
     same = " AND ".join(f"a.v{i} IS NOT DISTINCT FROM b.v{i}" for i in range(len(names)))
     missing = [recipe.input.missing] * len(names)
@@ -59,12 +59,12 @@ def _value_problems(
     if not strange:
         return []
     rows = f"{count(int(strange), 'row')} {'has' if strange == 1 else 'have'}"
-    message = f"{rows} values in {listed(names)} that the original does not have, or not so often."
+    message = f"{rows} values in {listed(names)} that the original does not have, or has less often."
     return [Problem("verify.original_values", message)]
 
 
 def _combinations(part: Loaded, names: list[str], recipe: Recipe) -> str:
-    """Write the SQL that counts the combinations of cells, brought into one form."""
+    """Return the SQL that counts the combinations of normalized cells."""
     cells = ", ".join(
         f"{settled(part.column(name), recipe.columns[name].kind, marked=part.marked)} AS v{i}"
         for i, name in enumerate(names)

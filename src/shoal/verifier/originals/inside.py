@@ -1,11 +1,11 @@
-"""Which raw rows lie inside which boxes, found with a grid instead of by comparing all with all.
+"""Find which raw rows are inside which boxes, with a grid instead of comparing all pairs.
 
-Raw rows that are alike are one *point*, released rows that are alike one *box*.
+Identical raw rows are one *point*, identical released rows one *box*.
 
 The grid has more bins on axes where boxes are narrow: the number of bins that a box touches, the
 product over all axes of (width x bins + 1), is least when width x bins is the same everywhere. Points
-are sorted by their bins, axis after axis, so that a box reaches only bins that have points, and what
-is found in them is compared exactly.
+are sorted by their bins, axis by axis, so that a box visits only bins that have points; these points are
+then compared exactly.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 from shoal.verifier.originals.axis import Axis, Flags, Ints
 
-_BINS_PER_POINT = 512  # of which nearly all are empty
-_CHUNK = 1 << 22  # pairs that are held at once, about, while they are looked for
-_PAIRS = 1 << 25  # pairs that are held in the end, about
+_BINS_PER_POINT = 512  # nearly all of them are empty
+_CHUNK = 1 << 22  # approximate number of pairs in memory during the search
+_PAIRS = 1 << 25  # approximate number of pairs in the result
 
 
 class Pairs(NamedTuple):
-    """Boxes with points inside them, and for each box of the grid whether it may have others, too."""
+    """Boxes with points inside them, and for each box of the grid whether it may have more."""
 
     box: Ints
     point: Ints
@@ -49,7 +49,7 @@ class Grid:
         widths = [_width(axis, count) for axis, count in zip(axes, counts, strict=True)]
         n_bins = _share_out(widths, [axis.size for axis in axes], _BINS_PER_POINT * n_points)
         bins = [_bin_of_code(count, number) for count, number in zip(counts, n_bins, strict=True)]
-        # Where boxes touch a single bin they are told from most points without becoming several pairs.
+        # Where a box touches a single bin, most points are ruled out without multiplying the pairs.
         order = sorted(range(len(axes)), key=lambda at: _touched(axes[at], bins[at]))
         self._build([axes[at] for at in order], [bins[at] for at in order])
 
@@ -66,7 +66,7 @@ class Grid:
             for at, (axis, of_code, radix) in enumerate(zip(axes, bins, radices, strict=True))
         ]
         self._begins = np.append(np.searchsorted(key, self._levels[-1].prefixes), len(key))
-        # What the bins decide is not compared again.
+        # What the bins already decide is not compared again.
         self._compared = [
             axis
             for axis, radix in zip(axes, radices, strict=True)
@@ -74,11 +74,11 @@ class Grid:
         ]
 
     def pairs(self, most: int | None = None) -> Pairs:
-        """Return the points inside every box; where these are too many to hold, some of each box."""
+        """Return the points inside every box; where there are too many for memory, some of each box."""
         found = self._pairs(most)
         if found is None:
             found = self._pairs(max(64, _PAIRS // len(self._levels[0].low)))
-        assert found is not None  # a limit for each box was given
+        assert found is not None  # a limit per box was given
         return found
 
     def _pairs(self, most: int | None) -> Pairs | None:
@@ -93,14 +93,14 @@ class Grid:
         return Pairs(np.concatenate(box), np.concatenate(point), np.logical_or.reduce(partial))
 
     def first_pairs(self, boxes: Ints, most: int | None = None) -> tuple[Pairs, Ints]:
-        """Return the points inside the first of these boxes, and the boxes that are left for later."""
+        """Return the points inside the first of these boxes, and the remaining boxes."""
         number = len(boxes)
         while (found := self._found(boxes[:number], most)) is None:
             number = (number + 1) // 2
         return found, boxes[number:]
 
     def _found(self, boxes: Ints, most: int | None) -> Pairs | None:
-        """Return the pairs of these boxes, or None if they would be too many to hold at once."""
+        """Return the pairs of these boxes, or None if there are too many for memory."""
         partial = np.zeros(len(self._levels[0].low), np.bool_)
         box, key, bins = boxes, np.zeros(len(boxes), np.int64), np.zeros(len(boxes), np.int64)
         for level in self._levels:
@@ -122,9 +122,9 @@ class Grid:
 
 
 def _reached(box: Ints, begins: Ints, ends: Ints, most: int | None, partial: Flags) -> tuple[Ints, Ints]:
-    """Put each box beside all places that it reaches; the boxes are sorted.
+    """Pair each box with all positions that it reaches; the boxes are sorted.
 
-    Of a box with more than `most` places it has so many, evenly spaced, and `partial` says so.
+    A box with more than `most` positions gets that many, evenly spaced, and is marked in `partial`.
     """
     times = np.maximum(ends - begins, 0)
     last = np.cumsum(times)
@@ -149,7 +149,7 @@ def _width(axis: Axis, counts: Ints) -> float:
 
 
 def _share_out(widths: Sequence[float], sizes: Sequence[int], most: int) -> list[int]:
-    """Return how many bins each axis gets: the narrower its boxes the more, about `most` in all."""
+    """Return how many bins each axis gets: more where boxes are narrower, about `most` in total."""
 
     def shares(touched: float) -> list[int]:
         return [max(1, min(size, round(touched / width))) for size, width in zip(sizes, widths, strict=True)]
@@ -162,7 +162,7 @@ def _share_out(widths: Sequence[float], sizes: Sequence[int], most: int) -> list
 
 
 def _bin_of_code(counts: Ints, number: int) -> Ints:
-    """Return the bin of each code: runs of codes with about as many points each."""
+    """Return the bin of each code: runs of codes with about the same number of points."""
     if number >= len(counts):
         return np.arange(len(counts))
     below = np.cumsum(counts) - counts
@@ -171,7 +171,7 @@ def _bin_of_code(counts: Ints, number: int) -> Ints:
 
 
 def _bins_of_boxes(axis: Axis, of_code: Ints) -> tuple[Ints, Ints]:
-    """Return the first and last bin that each box touches; none where the last is before the first."""
+    """Return the first and last bin that each box touches; none if the last is before the first."""
     low = of_code[np.minimum(axis.low, axis.size - 1)]
     high = np.where(axis.low > axis.high, low - 1, of_code[np.maximum(axis.high, 0)])
     return low[axis.cells], high[axis.cells]
@@ -183,6 +183,6 @@ def _touched(axis: Axis, of_code: Ints) -> float:
 
 
 def _unique(keys: Ints) -> Ints:
-    """Return the different ones of sorted keys."""
+    """Return the distinct keys of a sorted array."""
     different: Ints = keys[np.append(True, keys[1:] != keys[:-1])]
     return different

@@ -1,7 +1,7 @@
-"""Who may be behind which row: perfect matchings, on sets that are integers, one bit for each original.
+"""Which original may belong to which row: perfect matchings on sets stored as integers, one bit per original.
 
-Somebody who knows all originals and which of them fit each row knows, too, that the truth gives
-every row an original of its own. A pair is *consistent* when some such assignment has it.
+An attacker who knows all originals and which of them fit each row also knows that every row really has an
+original of its own. A pair is *consistent* when some such assignment contains it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 
 def assign(fits: Sequence[int], originals: int) -> list[int] | None:
-    """Give every row an original of its own that fits it; None when that is not possible.
+    """Assign every row an original of its own that fits it; None if that is impossible.
 
     Parameters
     ----------
     fits : sequence of int
-        For each row the originals that fit it, as bits.
+        For each row, the originals that fit it, as bits.
     originals : int
         How many originals there are.
 
@@ -28,7 +28,7 @@ def assign(fits: Sequence[int], originals: int) -> list[int] | None:
     state = _Assignment(fits, (1 << originals) - 1, [-1] * len(fits), [-1] * originals)
     narrow_first = sorted(range(len(fits)), key=lambda row: fits[row].bit_count())
     waiting = [row for row in narrow_first if not state.take_free(row)]
-    # Hopcroft and Karp: as many shortest paths at a time as there are, until none is left.
+    # Hopcroft and Karp: augment along a maximal set of shortest paths, until none is left.
     while waiting:
         layers = state.layers(waiting)
         if not layers:
@@ -39,7 +39,7 @@ def assign(fits: Sequence[int], originals: int) -> list[int] | None:
 
 @dataclass
 class _Assignment:
-    """An assignment as it grows; -1 stands for nobody."""
+    """An assignment under construction; -1 means unassigned."""
 
     fits: Sequence[int]
     free: int
@@ -47,7 +47,7 @@ class _Assignment:
     row_of: list[int]
 
     def take_free(self, row: int) -> bool:
-        """Give a row an original that nobody has; say whether there was one."""
+        """Assign a free original to a row; return whether there was one."""
         found = self.fits[row] & self.free
         if found:
             self._join([row], [_lowest(found)])
@@ -74,7 +74,7 @@ class _Assignment:
         return []
 
     def augment(self, row: int, layers: list[int]) -> bool:
-        """Follow the layers to a free original and let each row on the way take the next one's."""
+        """Follow the layers to a free original; each row on the path takes the next one's original."""
         rows, taken = [row], list[int]()
         while rows:
             depth = len(rows) - 1
@@ -84,7 +84,7 @@ class _Assignment:
                 del taken[-1:]
                 continue
             taken.append(_lowest(found))
-            layers[depth] ^= 1 << taken[-1]  # it leads to a free one now, or never
+            layers[depth] ^= 1 << taken[-1]  # it leads to a free one now or never
             if depth == len(layers) - 1:
                 self._join(rows, taken)
                 return True
@@ -98,11 +98,11 @@ class _Assignment:
 
 
 def consistent(fits: Sequence[int], original_of: Sequence[int], originals: int) -> Iterator[tuple[int, int]]:
-    """Yield each row with the originals that some assignment gives to it, as bits.
+    """Yield each row with the originals that some assignment gives it, as bits.
 
-    A row can take another original when the row that has that one can take yet another, and so on
-    round to the original that the first row has left: when both rows are in one strongly connected
-    component. All originals that no row has belong to one more row, which everybody fits.
+    A row can take another original if the row that has it can take yet another, and so on back to the
+    original that the first row gave up: if both rows are in one strongly connected component. All
+    originals that no row has belong to one extra row, which every original fits.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ def consistent(fits: Sequence[int], original_of: Sequence[int], originals: int) 
     >>> sorted(consistent([0b011, 0b011, 0b111], [0, 1, 2], 3))
     [(0, 3), (1, 3), (2, 4)]
     """
-    everybody = (1 << originals) - 1
+    all_originals = (1 << originals) - 1
     left_out = len(fits)
     row_of = [left_out] * originals
-    unused = everybody
+    unused = all_originals
     for row, original in enumerate(original_of):
         row_of[original] = row
         unused ^= 1 << original
@@ -127,7 +127,7 @@ def consistent(fits: Sequence[int], original_of: Sequence[int], originals: int) 
     def own(row: int) -> int:
         return unused if row == left_out else 1 << original_of[row]
 
-    every = [*fits, everybody] if unused else fits
+    every = [*fits, all_originals] if unused else fits
     for rows, behind in _components(every, own, row_of):
         for row in rows:
             if row != left_out:
@@ -139,8 +139,8 @@ def _components(
 ) -> Iterator[tuple[list[int], int]]:
     """Yield the rows of each strongly connected component, with the originals that they have.
 
-    Gabow's way: walk along, and melt together what lies on a cycle. Only the sets of whole pieces
-    are looked at, so the work is one operation on sets for each row, not for each pair.
+    Gabow's algorithm: follow a path and contract its cycles. Only the sets of contracted pieces are
+    used, so the work is one set operation per row, not per pair.
     """
     alive = (1 << len(row_of)) - 1  # the originals of rows that are in no component yet
     place = [-1] * len(fits)
@@ -148,7 +148,7 @@ def _components(
         if place[start] >= 0:
             continue
         path = [start]
-        pieces = [(0, fits[start], own(start))]  # where on the path it begins, whom it fits, whom it has
+        pieces = [(0, fits[start], own(start))]  # where on the path it begins, what fits it, what it has
         place[start] = 0
         while pieces:
             begin, fitting, having = pieces[-1]
@@ -172,10 +172,10 @@ def _components(
 
 
 def _lowest(bits: int) -> int:
-    """Return the place of the lowest bit that is set."""
+    """Return the position of the lowest bit that is set."""
     return (bits & -bits).bit_length() - 1
 
 
 def _places(bits: int) -> list[int]:
-    """List the bits that are set."""
+    """List the positions of the bits that are set."""
     return [place for place, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]

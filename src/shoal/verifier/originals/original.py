@@ -1,4 +1,4 @@
-"""A release beside the table that it was made from: no rows invented, none changed."""
+"""A release against the table that it was made from: no rows invented, none changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe
 
 
 def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
-    """Load the original, a file or a table; what cannot be read is bad usage, not a verdict."""
+    """Load the original, a file or a table; an unreadable one is a usage error, not a verdict."""
     try:
         return _load(session, raw, recipe) if isinstance(raw, Path) else load_arrow(session, raw, _TABLE)
     except UnreadableError as error:
@@ -43,14 +43,14 @@ def row_problems(released: int, rows: int, max_suppressed: float) -> list[Proble
     message = ""
     if released > rows:
         message = f"The file has {count(released, 'row')}, the original only {rows}."
-    elif rows - released > max_suppressed * rows + 1e-6:  # a share such as 0.1 is no exact float
-        left_out = f"{count(rows - released, 'row')} of {rows} left out"
-        message = f"The file has {left_out}; max_suppressed = {max_suppressed} does not allow that."
+    elif rows - released > max_suppressed * rows + 1e-6:  # a share such as 0.1 is not an exact float
+        left_out = f"{count(rows - released, 'row')} of {rows}"
+        message = f"The file leaves out {left_out}; max_suppressed = {max_suppressed} does not allow that."
     return [Problem("verify.original_rows", message)] if message else []
 
 
 def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
-    """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
+    """Load a raw table. Anything but Parquet and Arrow is text, whatever its ending."""
     ending = path.suffix.lower()
     if ending == ".parquet":
         return load_parquet(session, path, _TABLE)
@@ -58,7 +58,7 @@ def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
         return load_arrow(session, read_arrow(path), _TABLE)
     text = _as_utf8(session, path, recipe.input.encoding)
     dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
-    # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.
+    # Raw files often have blank lines, which the sums of `tally` do not match; one thread reads them.
     if not read_text(session, text, dialect, _TABLE, parallel=False):
         raise fault_of_text(text, dialect)
     names = tuple(name.strip() for name in dialect.names)
@@ -66,7 +66,7 @@ def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
 
 
 def _dialect(path: Path, recipe: Recipe, delimiters: tuple[str, ...]) -> Dialect:
-    """Find the layout of the raw text from its first line, or from what the recipe says."""
+    """Find the layout of the raw text from its first line, or from the recipe."""
     given = recipe.input
     if given.separator:
         delimiters = (given.separator,)
@@ -91,5 +91,5 @@ def _as_utf8(session: Session, path: Path, encoding: str | None) -> Path:
                 out.write(piece.encode("utf-8"))
         return copy
     except (LookupError, UnicodeError):
-        pass  # the error holds the bytes, so it is not chained
+        pass  # the error contains the bytes, so it is not chained
     raise UnreadableError("verify.unreadable", "It is not in the encoding that the recipe gives.")

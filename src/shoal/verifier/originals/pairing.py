@@ -1,6 +1,6 @@
-"""A release beside its original: whether every released row can be one of the raw rows, each another.
+"""A release against its original: whether all released rows can be different raw rows.
 
-A released row may be a raw row that lies inside its box and has the same sensitive and kept values.
+A released row may be a raw row that is inside its box and has the same sensitive and kept values.
 Whether all of them can be different raw rows at the same time is decided exactly (see `flow`).
 """
 
@@ -30,7 +30,7 @@ _MATCH = "verify.original_match"
 
 @dataclass(frozen=True)
 class Texts:
-    """A column of texts: the different ones, and which of them each row has."""
+    """A column of texts: the distinct ones, and which of them each row has."""
 
     different: list[str | None]
     of_row: Ints
@@ -38,14 +38,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class Sides:
-    """Released and raw rows, those that are alike taken together.
+    """Released and raw rows, identical ones combined.
 
     Parameters
     ----------
     axes : dict of str to Axis
-        What each column says about them.
+        The axis of each column.
     released, raw : ndarrays
-        How many rows each box and each point stands for.
+        How many rows each box and each point represents.
     """
 
     axes: dict[str, Axis]
@@ -53,7 +53,7 @@ class Sides:
     raw: Ints
 
     def unmatched(self, names: Sequence[str]) -> int:
-        """Return how many released rows have no raw row of their own, as far as these columns go."""
+        """Return how many released rows have no raw row of their own, judged by these columns."""
         chosen = [self.axes[name] for name in names]
         if not chosen:
             return max(0, int(self.released.sum() - self.raw.sum()))
@@ -63,7 +63,7 @@ class Sides:
 
 
 def _together(columns: Sequence[tuple[Ints, int]], rows: Ints) -> tuple[Ints, Ints]:
-    """Take together what is alike in all columns: where each kind stands first, and its rows."""
+    """Combine rows that agree in all columns: where each combination first occurs, and its rows."""
     key = np.zeros(len(rows), np.int64)
     for values, size in columns:
         key = np.unique(key * max(1, size) + values, return_inverse=True)[1].astype(np.int64)
@@ -76,7 +76,7 @@ def pairing_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
     others = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
     absent = [name for name in others if not original.has_once(name)]
     if absent:
-        message = f"The original does not have (or has twice) the columns {listed(absent)}."
+        message = f"Columns missing from the original, or in it twice: {listed(absent)}."
         return [Problem("verify.original_values", message)]
     quasi = [
         name for name in recipe.quasi if recipe.output.values == "generalize" and original.has_once(name)
@@ -87,32 +87,32 @@ def pairing_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
 
 
 def _value_problems(strange: int, names: Sequence[str]) -> list[Problem]:
-    """Say in how many rows the sensitive or kept values are not those of the original."""
+    """Report the number of rows whose sensitive or kept values are not in the original."""
     if not names or not strange:
         return []
     rows = f"{count(strange, 'row')} {'has' if strange == 1 else 'have'}"
-    message = f"{rows} values in {listed(names)} that the original does not have, or not so often."
+    message = f"{rows} values in {listed(names)} that the original does not have, or has less often."
     return [Problem("verify.original_values", message)]
 
 
 def _match_problems(sides: Sides, strange: int) -> list[Problem]:
-    """Look for rows that have no raw row of their own, besides those whose values are known to be wrong."""
+    """Find rows that have no raw row of their own, beyond those whose values are known to be wrong."""
     open_rows = sides.unmatched(list(sides.axes))
     if open_rows <= strange:
         return []
-    rows = f"{count(open_rows, 'row')} of the file cannot be matched with rows of the original, one for each"
+    rows = f"{count(open_rows, 'row')} of the file cannot be matched one to one with rows of the original"
     return [Problem(_MATCH, f"{rows}: {_where(sides, strange)}.")]
 
 
 def _where(sides: Sides, strange: int) -> str:
-    """Name the columns that do not fit by themselves, or those without which the rest does."""
+    """Name the columns that do not fit on their own, or those without which the rest fits."""
     names = list(sides.axes)
     alone = [name for name in names if sides.unmatched([name]) > strange]
     if alone:
         return f"{listed(alone)} {'does' if len(alone) == 1 else 'do'} not fit the original"
     without = [name for name in names if sides.unmatched([n for n in names if n != name]) <= strange]
     if without:
-        return f"each column fits the original by itself, but not {_or(without)} beside the others"
+        return f"each column fits the original by itself, but not {_or(without)} together with the others"
     return "each column fits the original by itself, but several do not fit together"
 
 
@@ -138,7 +138,7 @@ def read_sides(
     for name, columns in published.items():
         read = reading(recipe, name, set(points[name].different), original.stored(name))
         axes[name] = _covering(read, points[name], [boxes[column] for column in columns], loaded.marked)
-        if recipe.privacy.missing == "suppress":  # a row that misses a value is not in the release
+        if recipe.privacy.missing == "suppress":  # a row that lacks a value is not in the release
             missing = np.array([read.key(text) is None for text in points[name].different])
             raw[missing[points[name].of_row]] = 0
     for name in others:
@@ -155,7 +155,7 @@ def published_as(loaded: Loaded, name: str) -> list[str]:
 
 
 def grouped(session: Session, loaded: Loaded, names: Sequence[str]) -> tuple[dict[str, Texts], Ints]:
-    """Return the different combinations of some columns, column by column, and their numbers of rows."""
+    """Return the distinct combinations of some columns, column by column, and their numbers of rows."""
     columns = "".join(f"{loaded.column(name)}, " for name in names)
     found = session.table(f"SELECT {columns}count(*) AS n FROM {loaded.table} GROUP BY ALL")
     texts = {name: _texts(found.column(at)) for at, name in enumerate(names)}
@@ -168,7 +168,7 @@ def _texts(column: pa.ChunkedArray) -> Texts:
 
 
 def _covering(read: Reading, raw: Texts, published: Sequence[Texts], marked: bool) -> Axis:
-    """Make the axis of a quasi column, published as one column or as two."""
+    """Build the axis of a quasi column, published as one column or as two."""
     cells, of_box = _tuples(published)
     bare = [tuple(plain(text) if marked and text is not None else text for text in cell) for cell in cells]
     covers = [read.cover(cell) for cell in bare]
@@ -176,7 +176,7 @@ def _covering(read: Reading, raw: Texts, published: Sequence[Texts], marked: boo
 
 
 def _tuples(columns: Sequence[Texts]) -> tuple[list[tuple[str | None, ...]], Ints]:
-    """Take columns together: the different combinations, and which of them each row has."""
+    """Combine columns: the distinct combinations, and which of them each row has."""
     key = np.zeros(len(columns[0].of_row), np.int64)
     for column in columns:
         key = key * len(column.different) + column.of_row
@@ -186,7 +186,7 @@ def _tuples(columns: Sequence[Texts]) -> tuple[list[tuple[str | None, ...]], Int
 
 
 def _equal(session: Session, missing: list[str], released: tuple[Texts, bool], raw: Texts) -> Axis:
-    """Make the axis of a column that is published as it is."""
+    """Build the axis of a column that is published unchanged."""
     number: dict[str | None, int] = {}
     codes = []
     for texts, marked in (released, (raw, False)):
@@ -200,7 +200,7 @@ def _equal(session: Session, missing: list[str], released: tuple[Texts, bool], r
 def comparable_texts(
     session: Session, texts: Sequence[str | None], missing: list[str], *, marked: bool
 ) -> list[str | None]:
-    """Bring texts into the form in which cells are compared."""
+    """Normalize texts to the form in which cells are compared."""
     import pyarrow as pa
 
     places = pa.array(range(len(texts)), pa.int64())

@@ -1,1 +1,1 @@
-"""Released files as tables of texts in DuckDB."""
+"""Load released files into DuckDB as tables of text."""

@@ -1,6 +1,6 @@
-"""The apostrophe that keeps a spreadsheet from running a cell, taken off to compare contents.
+"""The apostrophe that keeps a spreadsheet from running a cell, removed to compare contents.
 
-Classes are always built from the cells as written: that is what a reader of the file groups by.
+Classes are always built from the cells as written, since a reader of the file groups by those.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def plain(text: str) -> str:
 
 
 def plain_sql(expression: str) -> str:
-    """Write the SQL that does the same."""
+    """Return the SQL that does the same."""
     return f"regexp_replace({expression}, {literal(_MARKED)}, '\\1')"

@@ -1,7 +1,7 @@
-"""Working folders of verifications that were killed: removed by the next one.
+"""Working folders of verifications that were killed: the next verification removes them.
 
-The folder's name says whose it is: ``shoal-verify-<place>-<process>-<birth>-<random>``. Only this user's
-folders are looked at, and only those of a process that ran here and runs no more.
+The folder's name shows whose it is: ``shoal-verify-<place>-<process>-<birth>-<random>``. Only this user's
+folders are considered, and only those of a process that ran on this host and has ended.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _FOLDER = re.compile(_TITLE + "([0-9a-f]{16})-([0-9]+)-([0-9]+)-.+")
 
 
 def title() -> str:
-    """Return how the names of this process's working folders begin."""
+    """Return the prefix of the names of this process's working folders."""
     return f"{_TITLE}{_place()}-{os.getpid()}-{_birth(os.getpid())}-"
 
 
 def clear_leftovers() -> None:
-    """Remove the folders of processes that are gone from the system's temporary folder."""
+    """Remove the folders of ended processes from the system's temporary folder."""
     if os.name != "posix":
-        return  # what asks on other systems whether a process lives may end it
+        return  # on other systems, testing whether a process is alive may kill it
     try:
         names = os.listdir(gettempdir())
     except OSError:
@@ -48,9 +48,9 @@ def _remove_own(folder: Path) -> None:
 
 
 def _is_gone(process: int, birth: int) -> bool:
-    """Say whether a process has certainly ended: its number is free, or belongs to a younger one."""
+    """Return whether a process has certainly ended: its id is free, or belongs to a younger process."""
     try:
-        os.kill(process, 0)  # asks, sends nothing
+        os.kill(process, 0)  # only tests, sends no signal
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
@@ -60,7 +60,7 @@ def _is_gone(process: int, birth: int) -> bool:
 
 
 def _birth(process: int) -> int:
-    """Return the tick of the system's clock at which a process began; 0 where that is not told."""
+    """Return the clock tick at which a process started; 0 where it is unknown."""
     try:
         line = Path("/proc", str(process), "stat").read_bytes()
         return int(line[line.rindex(b")") + 1 :].split()[19])
@@ -69,11 +69,11 @@ def _birth(process: int) -> int:
 
 
 def _place() -> str:
-    """Return a short digest of the host and of the numbering of its processes: containers have their own."""
-    told = [socket.gethostname()]
+    """Return a short digest of the host and its process namespace: containers have their own."""
+    parts = [socket.gethostname()]
     for kind in ("pid", "time"):
         try:
-            told.append(os.readlink(f"/proc/self/ns/{kind}"))
+            parts.append(os.readlink(f"/proc/self/ns/{kind}"))
         except OSError:
-            told.append("")
-    return blake2b("/".join(told).encode(), digest_size=8).hexdigest()
+            parts.append("")
+    return blake2b("/".join(parts).encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""Bring a release into DuckDB: one table, every cell as text, columns by their place."""
+"""Load a release into DuckDB: one table, every cell as text, columns by position."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Loaded:
     table: str
     names: tuple[str, ...]
     rows: int
-    marked: bool = False  # texts that a spreadsheet would run have an apostrophe before them
-    types: tuple[str, ...] = ()  # as DuckDB names them; none for a text file
+    marked: bool = False  # texts that a spreadsheet would run are prefixed with an apostrophe
+    types: tuple[str, ...] = ()  # as DuckDB names them; empty for a text file
 
     def column(self, name: str) -> str:
         """Return the SQL name of a column that the file has once."""
@@ -39,7 +39,7 @@ class Loaded:
         return self.types[self.names.index(name)] if self.types else ""
 
     def has_once(self, name: str) -> bool:
-        """Say whether it is clear which column has this name."""
+        """Return whether exactly one column has this name."""
         return self.names.count(name) == 1
 
 
@@ -50,7 +50,7 @@ def existing(path: str | Path, *, any_ending: bool = False) -> Path:
     if file.is_dir():
         reason = "it is a directory"
     elif file.is_file():
-        reason = _why_closed(file)
+        reason = _why_unreadable(file)
     if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
         reason = "its ending is not one that shoal reads"
     if reason:
@@ -59,7 +59,7 @@ def existing(path: str | Path, *, any_ending: bool = False) -> Path:
     return file
 
 
-def _why_closed(file: Path) -> str:
+def _why_unreadable(file: Path) -> str:
     try:
         file.open("rb").close()
     except OSError as error:
@@ -68,7 +68,7 @@ def _why_closed(file: Path) -> str:
 
 
 def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> Loaded:
-    """Load a release. `expected` are the columns by which a delimiter is recognised."""
+    """Load a release. The delimiter is recognised by the columns in `expected`."""
     ending = path.suffix.lower()
     if ending in TEXT_ENDINGS:
         marked = [f"'{name}" for name in expected] if spreadsheet_safe else []
@@ -85,14 +85,14 @@ def _load_text(session: Session, path: Path, expected: Collection[str], delimite
         raise UnreadableError("verify.empty", "The file is empty.")
     dialect = find_dialect(path, expected, delimiters)
     seen = tally_bytes(path, dialect.delimiter)
-    # Threads begin in the middle of the file and may take a line inside of a quoted cell for a
-    # record. Then DuckDB gives up or the sums differ; one thread alone makes no such mistake.
+    # Threads start in the middle of the file and may mistake a line inside a quoted cell for a
+    # record. Then DuckDB fails or the sums differ; a single thread makes no such mistake.
     for parallel in (True, False):
         readable = read_text(session, path, dialect, "released", parallel=parallel)
         if readable and seen is not None and seen == tally_table(session, "released", dialect):
             return Loaded("released", dialect.names, seen.records - 1)
     if readable:
-        raise fault_of_text(path, dialect, "The quotes or line ends of the file can be read in several ways.")
+        raise fault_of_text(path, dialect, "The quotes or line ends of the file are ambiguous.")
     raise fault_of_text(path, dialect)
 
 
@@ -100,7 +100,7 @@ def load_parquet(session: Session, path: Path, table: str) -> Loaded:
     """Load a Parquet file with DuckDB's own reader."""
     pattern = exactly(path)
     names: tuple[str, ...] = ()
-    # The names come from the schema: as columns DuckDB renames those that differ in case only.
+    # The names come from the schema: DuckDB renames columns that differ only in case.
     if session.succeeds("FROM parquet_schema(?)", [pattern]):
         schema = session.rows("SELECT name, num_children FROM parquet_schema(?)", [pattern])
         names = _top_names(schema)
@@ -112,7 +112,7 @@ def load_parquet(session: Session, path: Path, table: str) -> Loaded:
 
 
 def _zones(path: Path) -> dict[int, str]:
-    """Return the time zone of each column of a Parquet file that has one; DuckDB forgets it."""
+    """Return the time zone of each column of a Parquet file that has one; DuckDB drops it."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -128,9 +128,9 @@ def _zones_of(schema: pa.Schema) -> dict[int, str]:
 
 
 def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
-    """Pick the columns out of a Parquet schema, which lists a tree from the top, depth first."""
+    """Pick the top-level columns from a Parquet schema, which lists a tree depth first."""
     names = []
-    below = 0  # elements that still belong to the column at hand
+    below = 0  # elements that still belong to the current column
     for name, children in schema[1:]:
         if below == 0:
             names.append(name)
@@ -141,7 +141,7 @@ def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
 
 
 def read_arrow(path: Path) -> pa.Table:
-    """Read an Arrow file or stream with pyarrow: DuckDB reads neither by itself."""
+    """Read an Arrow file or stream with pyarrow: DuckDB reads neither."""
     import pyarrow as pa
 
     for open_as in (pa.ipc.open_file, pa.ipc.open_stream):
@@ -149,7 +149,7 @@ def read_arrow(path: Path) -> pa.Table:
             with pa.OSFile(str(path), "rb") as file, open_as(file) as reader:
                 return reader.read_all()
         except (pa.ArrowException, OSError, ValueError):
-            continue  # what pyarrow says is not passed on
+            continue  # pyarrow's message may quote cells
     raise UnreadableError("verify.unreadable", "The file is not in Arrow format.")
 
 
@@ -159,13 +159,13 @@ def load_arrow(session: Session, given: pa.Table, table: str) -> Loaded:
     types = _copy_arrow(session, given, table) if names else None
     if types is None:
         raise UnreadableError(
-            "verify.unreadable", "The table has no columns, or some that cannot be read as text."
+            "verify.unreadable", "The table has no columns, or columns that cannot be read as text."
         )
     return Loaded(table, names, _count(session, table), types=types)
 
 
 def _copy_arrow(session: Session, given: pa.Table, table: str) -> tuple[str, ...] | None:
-    """Copy a pyarrow table and return its types; None when it is not sound or DuckDB does not know them."""
+    """Copy a pyarrow table and return its types; None if it is invalid or DuckDB does not know them."""
     import duckdb
     import pyarrow as pa
 
@@ -189,10 +189,10 @@ def _copy_as_text(
     width: int,
     zones: Mapping[int, str],
 ) -> bool:
-    """Copy a source into a table of text columns; say whether that went well.
+    """Copy a source into a table of text columns; return whether that succeeded.
 
-    Missing and empty are made one: a CSV file cannot tell them apart, so a reader of the release cannot
-    either. A time is written as in the zone of its column, whatever zone this machine is in.
+    Empty cells become missing: a CSV file does not distinguish them, so a reader of the release cannot
+    either. A time is written in the zone of its column, whatever zone this machine is in.
     """
     names = ", ".join(column(i) for i in range(width))
     values = [
@@ -206,7 +206,7 @@ def _copy_as_text(
 
 
 def _types(session: Session, source: str, parameters: Sequence[str], width: int) -> tuple[str, ...]:
-    """Name the types of a source's columns; without rows there is nothing to name."""
+    """Return the types of a source's columns; none if it has no rows."""
     names = ", ".join(column(i) for i in range(width))
     types = ", ".join(f"typeof({column(i)})" for i in range(width))
     found = session.rows(f"SELECT {types} FROM {source} AS source({names}) LIMIT 1", parameters)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_SMALL = 8 << 20  # bytes, of which even a compressed file fits into memory many times
+_SMALL = 8 << 20  # bytes; even a compressed file of this size fits into memory many times
 _numbers = count(1)
 
 
 class UnreadableError(Exception):
     """A file that cannot be loaded: the code of the problem, and a sentence without cells.
 
-    It never leaves the package. It is raised outside of ``except`` blocks only: what DuckDB, the
-    csv module and the decoders say quotes the line that they stumbled over, and a chained
-    exception would carry that text into somebody's log.
+    It never leaves the package. It is raised only outside ``except`` blocks: the messages of DuckDB,
+    the csv module and the decoders quote the offending line, and a chained exception would carry that
+    text into a log.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -40,13 +40,13 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Session:
-    """An open database and a folder that only this user can read and that goes away with it."""
+    """An open database and a folder that only this user can read and that is removed with it."""
 
     database: duckdb.DuckDBPyConnection
     folder: Path
 
     def succeeds(self, sql: str, parameters: Sequence[Any] = ()) -> bool:
-        """Run a statement on somebody's file; say whether it went well and drop DuckDB's text."""
+        """Run a statement on a user's file; return whether it succeeded and drop DuckDB's message."""
         import duckdb
 
         try:
@@ -56,14 +56,14 @@ class Session:
         return True
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """Run a query that has exactly one row."""
+        """Run a query that returns exactly one row."""
         (found,) = self.rows(sql, parameters)
         return found
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return all its rows.
 
-        A result that is not read to its end keeps the connection busy.
+        A result that is not fully read keeps the connection busy.
         """
         return self.database.execute(sql, list(parameters)).fetchall()
 
@@ -76,13 +76,13 @@ class Session:
 def session(*sources: Path | pa.Table | None, in_order: bool = False) -> Iterator[Session]:
     """Open a database for one verification.
 
-    Starting DuckDB takes longer than to verify a few thousand rows. What is small enough to need no disk is
-    verified by one engine for the whole process, each time in an empty database; all else has its own.
+    Starting DuckDB takes longer than verifying a few thousand rows. Sources that are small enough to need no
+    disk share one engine per process, each with an empty database; larger ones get their own engine.
 
     Parameters
     ----------
     *sources : Path, pyarrow.Table or None
-        What will be read, as far as that is known; without any, it counts as large.
+        What will be read, as far as it is known; without any, it counts as large.
     in_order : bool, default False
         Keep the rows of every table in the file's order.
     """
@@ -94,7 +94,7 @@ def session(*sources: Path | pa.Table | None, in_order: bool = False) -> Iterato
 
 
 def _size(source: Path | pa.Table) -> int:
-    """Return the number of bytes of a file or table; a file that cannot be asked counts as large."""
+    """Return the number of bytes of a file or table; an inaccessible file counts as large."""
     if not isinstance(source, Path):
         return int(source.nbytes)
     try:
@@ -105,9 +105,9 @@ def _size(source: Path | pa.Table) -> int:
 
 @contextmanager
 def _own(in_order: bool) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """Start an engine that may write to a folder of this verification what does not fit into memory."""
+    """Start an engine that may spill to a folder of this verification."""
     with _folder() as folder:
-        # DuckDB spills into the working directory unless told otherwise.
+        # By default DuckDB spills into the working directory.
         database = _start(in_order, str(folder / "spill"))
         try:
             yield database, folder
@@ -128,7 +128,7 @@ def _shared(in_order: bool) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         with _folder() as folder:
             yield database, folder
     finally:
-        with suppress(duckdb.Error):  # an interruption may have left a statement unfinished
+        with suppress(duckdb.Error):  # an interrupt may have left a statement unfinished
             database.execute("USE memory")
             database.execute(f"DETACH {name}")
         database.close()
@@ -136,7 +136,7 @@ def _shared(in_order: bool) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
 
 @cache
 def _engine(in_order: bool, process: int) -> duckdb.DuckDBPyConnection:
-    """Start the engine of a process: that of a process does not work in its forks."""
+    """Start the engine of a process: an engine does not work in forks of its process."""
     return _start(in_order, "")
 
 
@@ -145,11 +145,11 @@ def _start(in_order: bool, spill: str) -> duckdb.DuckDBPyConnection:
 
     config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": spill,
-        # A verifier neither fetches code nor looks at Python's variables for tables.
+        # A verifier neither downloads code nor looks up tables in Python variables.
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "python_enable_replacements": "false",
-        # Without it threads write their rows as they come, which is quicker.
+        # Otherwise threads write rows as they finish, which is faster.
         "preserve_insertion_order": str(in_order).lower(),
     }
     return duckdb.connect(":memory:", config=config)
@@ -157,15 +157,15 @@ def _start(in_order: bool, spill: str) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Make a folder that only this user can read; it goes away with the verification."""
+    """Create a folder that only this user can read; it is removed after the verification."""
     with TemporaryDirectory(prefix=title(), ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 def exactly(path: Path) -> str:
-    """Return a pattern that matches this path only.
+    """Return a pattern that matches only this path.
 
-    DuckDB takes every path for a pattern: asked for ``a[1].csv`` it reads ``a1.csv``.
+    DuckDB treats every path as a pattern: given ``a[1].csv`` it reads ``a1.csv``.
     """
     return glob.escape(path.resolve().as_posix())
 
@@ -176,9 +176,9 @@ def literal(text: str) -> str:
 
 
 def column(position: int) -> str:
-    """Name a column in SQL by its place.
+    """Return the SQL name of a column by its position.
 
-    The file's own names never enter SQL: they may hold anything, stand twice, or differ in case
-    only, which DuckDB does not tell apart.
+    The file's own names never enter SQL: they may contain anything, occur twice, or differ only in
+    case, which DuckDB ignores.
     """
     return f"c{position}"

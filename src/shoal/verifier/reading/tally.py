@@ -1,10 +1,10 @@
 """Count a text file's records, cells and characters without parsing it, to check DuckDB's reading.
 
-DuckDB guesses where records begin when several threads read one file, passes over empty lines and
-over empty cells too many at the end of a line, and drops blanks around quotes. Reading the file
-again with the csv module would show all that, but takes longer than everything else together.
-A few sums are enough: whatever DuckDB does not see, sees twice or splits in another place changes
-the number of records, of cells, or of characters in cells.
+DuckDB guesses where records begin when several threads read one file, skips empty lines and extra
+empty cells at the end of a line, and drops blanks around quotes. Reading the file again with the csv
+module would reveal that, but takes longer than everything else together. A few sums are enough:
+anything that DuckDB misses, reads twice or splits differently changes the number of records, of cells,
+or of characters in cells.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class Tally:
-    """The size of a text file's content, with its header.
+    """The size of a text file's content, including its header.
 
     Parameters
     ----------
     records, cells : int
-        Lines of cells, and cells in all of them.
+        Lines of cells, and their cells in total.
     characters, quotes : int
         Bytes in cells that are not quotes, and quotes in cells.
     """
@@ -41,10 +41,10 @@ class Tally:
 class _Marks:
     """The quotes, delimiters and line ends of a file, counted chunk by chunk.
 
-    Nothing else is looked at. The marks are cut at the quotes: the first, third, ... piece is
-    outside of quoted cells, where delimiters and line ends separate. A doubled quote inside a
-    cell closes it and opens it again, so an outer piece without marks, between two quotes, is
-    one quote of content.
+    Everything else is ignored. The marks are split at the quotes: the first, third, ... piece is
+    outside quoted cells, where delimiters and line ends separate. A doubled quote inside a cell
+    closes it and opens it again, so an outer piece without marks, between two quotes, is one quote
+    of content.
     """
 
     delimiter: bytes
@@ -57,7 +57,7 @@ class _Marks:
     strays: int = 0
 
     def add(self, chunk: bytes) -> None:
-        """Count a chunk that ends with a line, so that it breaks no outer piece without marks."""
+        """Count a chunk that ends at a line end, so that it splits no outer piece without marks."""
         pieces = self._pieces(chunk)
         inside = self.quotes % 2
         outside = b"".join(pieces[inside::2])
@@ -72,13 +72,13 @@ class _Marks:
             self.strays += b"".join(unpaired[inside::2]).count(b"\r")
 
     def _pieces(self, chunk: bytes) -> list[bytes]:
-        """Throw away all but the marks, and cut at the quotes."""
+        """Discard everything but the marks, and split at the quotes."""
         others = bytes(byte for byte in range(256) if byte not in b'"\r\n' + self.delimiter)
         return chunk.translate(None, others).split(b'"')
 
 
 def tally_bytes(path: Path, delimiter: str) -> Tally | None:
-    """Count a file as it lies on disk; None when its quotes or line ends make no sense."""
+    """Count the file on disk; None if its quotes or line ends are inconsistent."""
     marks = _Marks(delimiter.encode("ascii"))
     chunk = b""
     with path.open("rb") as file:
@@ -96,7 +96,7 @@ def tally_bytes(path: Path, delimiter: str) -> Tally | None:
 
 
 def tally_table(session: Session, table: str, dialect: Dialect) -> Tally:
-    """Count what DuckDB has read, and the header as the csv module has read it."""
+    """Count what DuckDB read, and the header as the csv module read it."""
     width = len(dialect.names)
     every = " + ".join(f"coalesce(sum(strlen({column(i)})), 0)" for i in range(width))
     bare = " + ".join(_bare_characters(column(i)) for i in range(width))
@@ -112,7 +112,7 @@ def tally_table(session: Session, table: str, dialect: Dialect) -> Tally:
 
 
 def _bare_characters(name: str) -> str:
-    """Write the SQL that sums the bytes of a column but its quotes."""
+    """Return the SQL that sums the bytes of a column without its quotes."""
     bare = f"strlen(replace({name}, '\"', ''))"
-    # Most cells have no quote, and to see that is much cheaper than to replace nothing.
+    # Most cells have no quote, and checking for one is much cheaper than replacing nothing.
     return f"coalesce(sum(CASE WHEN contains({name}, '\"') THEN {bare} ELSE strlen({name}) END), 0)"

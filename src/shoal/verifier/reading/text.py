@@ -12,13 +12,13 @@ from pathlib import Path
 from shoal.verifier.reading.session import Session, UnreadableError, column, exactly, literal
 from shoal.verifier.verdict import count
 
-_HEAD = 1 << 20  # bytes in which the first record has to end
+_HEAD = 1 << 20  # bytes within which the first record must end
 _NOT_TEXT = "The file is not delimited text in UTF-8."
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is laid out: its delimiter, its columns, and whether a header names them."""
+    """The layout of a text file: its delimiter, its columns, and whether it has a header."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -28,8 +28,8 @@ class Dialect:
 def find_dialect(path: Path, expected: Collection[str], delimiters: Sequence[str]) -> Dialect:
     """Choose the delimiter under which the header shows most of the expected columns.
 
-    The first of `delimiters` wins a tie, so a file that makes sense as it should be is never
-    read in another way.
+    Ties go to the first of `delimiters`, so a file that is valid with the expected one is never read
+    with another.
     """
     head, cut = _head(path)
     wanted = set(expected)
@@ -42,13 +42,13 @@ def find_dialect(path: Path, expected: Collection[str], delimiters: Sequence[str
 
 
 def first_record(path: Path, delimiter: str) -> list[str]:
-    """Return the cells of the first line; none when there is no such line."""
+    """Return the cells of the first line; none if there is no line."""
     head, cut = _head(path)
     return _first_record(head, delimiter, cut)
 
 
 def _head(path: Path) -> tuple[str, bool]:
-    """Decode the beginning of a file; say whether there is more."""
+    """Decode the beginning of a file; also return whether there is more."""
     with path.open("rb") as file:
         piece = file.read(_HEAD)
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
@@ -56,7 +56,7 @@ def _head(path: Path) -> tuple[str, bool]:
     try:
         return decoder.decode(piece, final=not cut), cut
     except UnicodeDecodeError:
-        pass  # the error holds the bytes, so it is not chained
+        pass  # the error contains the bytes, so it is not chained
     raise UnreadableError("verify.unreadable", _NOT_TEXT)
 
 
@@ -66,15 +66,15 @@ def _first_record(head: str, delimiter: str, cut: bool) -> list[str]:
         cells = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
     except csv.Error:
         return []
-    # A record that ends where the piece was cut off may go on behind it.
+    # A record that ends where the head was cut off may continue after it.
     return [] if cut and lines.tell() >= len(head) else cells
 
 
 def scan(dialect: Dialect, *, parallel: bool) -> str:
-    """Write the SQL that reads a text file; its one parameter is the path.
+    """Return the SQL that reads a text file; its one parameter is the path.
 
-    Everything is said: DuckDB's sniffer can take a ragged last line for a header and see no rows
-    at all, without an error. The names in the file are not used (see `session.column`).
+    Every option is explicit: DuckDB's sniffer can mistake a ragged last line for a header and find no
+    rows at all, without an error. The names in the file are not used (see `session.column`).
     """
     columns = ", ".join(f"{literal(column(i))}: 'VARCHAR'" for i in range(len(dialect.names)))
     return (
@@ -87,10 +87,10 @@ def scan(dialect: Dialect, *, parallel: bool) -> str:
 
 
 def fault_of_text(path: Path, dialect: Dialect, otherwise: str = _NOT_TEXT) -> UnreadableError:
-    """Say why a text file was refused: ragged lines if there are any, `otherwise` if not.
+    """Return why a text file was rejected: ragged lines if there are any, `otherwise` if not.
 
-    Slow, and only for files that were refused. The csv module counts afresh: DuckDB's own message
-    quotes a line, and it stops at the first.
+    Slow, and only for rejected files. The csv module counts again: DuckDB's own message quotes a line,
+    and it stops at the first.
     """
     ragged = _ragged_lines(path, dialect)
     if ragged:
@@ -104,7 +104,7 @@ def fault_of_text(path: Path, dialect: Dialect, otherwise: str = _NOT_TEXT) -> U
 
 def _ragged_lines(path: Path, dialect: Dialect) -> int:
     width = len(dialect.names)
-    # An empty line is a missing cell where there is one column, and no line of cells elsewhere.
+    # An empty line is a missing cell if there is one column, and otherwise not a record.
     allowed = {width, 0} if width == 1 else {width}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -115,6 +115,6 @@ def _ragged_lines(path: Path, dialect: Dialect) -> int:
 
 
 def read_text(session: Session, path: Path, dialect: Dialect, table: str, *, parallel: bool) -> bool:
-    """Copy a text file into a table of text columns; say whether DuckDB could read it."""
+    """Copy a text file into a table of text columns; return whether DuckDB could read it."""
     sql = f"CREATE OR REPLACE TEMP TABLE {table} AS FROM {scan(dialect, parallel=parallel)}"
     return session.succeeds(sql, [exactly(path)])

@@ -1,29 +1,29 @@
-"""The form in which cells are compared: what a reader of tables takes for one value is one text."""
+"""The form in which cells are compared: what readers of tables consider one value is one text."""
 
 from __future__ import annotations
 
 from shoal.verifier.reading.apostrophe import plain_sql
 from shoal.verifier.reading.session import literal
 
-# What Unicode calls white space; DuckDB alone trims blanks only.
+# What Unicode calls white space; by default DuckDB trims only blanks.
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-# 1, 1.0 and 1e0 are one number to a reader of tables; 007 is a code, not a number.
+# 1, 1.0 and 1e0 are one number to readers of tables; 007 is a code, not a number.
 NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
-_EXACT = 2**53  # beyond it several whole numbers share one float
+_EXACT = 2**53  # above it, several whole numbers share one float
 
 
 def bare(column: str, *, marked: bool) -> str:
-    """Write the SQL of a cell's text: without a spreadsheet's mark, in NFC, without blanks around it.
+    """Return the SQL of a cell's text: without a spreadsheet's mark, in NFC, without surrounding blanks.
 
-    The mark goes first: it was put before all else that the cell has.
+    The mark is removed first: it is before everything else in the cell.
     """
     text = plain_sql(column) if marked else column
     return f"trim(nfc_normalize({text}), {literal(BLANKS)})"
 
 
 def comparable(column: str, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing."""
+    """Return the SQL that brings a cell into one form; its parameter lists the texts for missing."""
     text = bare(column, marked=marked)
     number = f"TRY_CAST({text} AS DOUBLE)"
     return (
@@ -34,9 +34,9 @@ def comparable(column: str, *, marked: bool) -> str:
 
 
 def settled(column: str, kind: str | None, *, marked: bool) -> str:
-    """Write the SQL that brings a cell into one form; its parameter lists the texts for missing.
+    """Return the SQL that brings a cell into one form; its parameter lists the texts for missing.
 
-    Quasi values are published in a form of their own: 1.0 as 1, a moment as its day.
+    Quasi values are published in a form of their own: 1.0 as 1, a timestamp as its day.
     """
     text = f"trim(nfc_normalize({column}), {literal(BLANKS)})"
     text = plain_sql(text) if marked else text
