@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.table.columns import Encoded, IntArray, TreeColumn
+from shoal.arrays import IntArray, LongArray
+from shoal.table.columns import Encoded, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns
 
-LongArray = npt.NDArray[np.int64]
 Share = Callable[[float], None]  # called with the share of the work that is done
 
 # Combinations of values that are looked up together: their distances should stay in a near cache, and be

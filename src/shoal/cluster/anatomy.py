@@ -5,8 +5,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.recipe.options import AnatomyOptions
@@ -14,9 +14,6 @@ from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
 _GROUPS_PER_CALL = 50_000  # between two calls progress is shown
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class Anatomy(Clusterer[AnatomyOptions]):

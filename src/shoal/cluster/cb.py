@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.recipe.options import CBOptions
@@ -15,9 +15,6 @@ from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 
 _ROWS_TIMES_ROUNDS = 5_000_000  # between two calls progress is shown and an interruption is seen
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class CB(Clusterer[CBOptions]):

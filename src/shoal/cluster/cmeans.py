@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.recipe.options import CMeansOptions
 from shoal.stages import Tick
@@ -16,9 +16,6 @@ from shoal.table.fixed import FixedColumns, fixed_columns
 
 _STRETCH = 512  # tuples that one thread assigns before it takes the next ones
 _STEPS = 1024  # feature weights are rounded to multiples of 1 / 1024
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class CMeans(Clusterer[CMeansOptions]):

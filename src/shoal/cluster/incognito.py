@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError
 from shoal.recipe.options import Options
@@ -20,9 +20,7 @@ from shoal.table.intervals import nodes_at_level, with_trees
 
 _MAX_KEY = 1 << 62
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-Lattice = npt.NDArray[np.bool_]  # one axis for each column, one entry for each level
+Lattice = BoolArray  # one axis for each column, one entry for each level
 
 
 class Incognito(Clusterer[Options]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import Fault, RecipeError
 from shoal.recipe.options import KACAOptions
@@ -116,7 +116,7 @@ class KACA(Clusterer[KACAOptions]):
         return {name: Whd(tuple(weights[name])) if name in weights else Whd() for name in heights}
 
 
-def draw(n_rows: int, seed: int) -> npt.NDArray[np.int64]:
+def draw(n_rows: int, seed: int) -> LongArray:
     """Draw the order of the rows whose small classes are merged first."""
     return np.random.Generator(np.random.PCG64(seed)).permutation(n_rows)
 

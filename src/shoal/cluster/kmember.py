@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import BLOCK as _BLOCK
 from shoal.cluster.units import PARALLEL_FROM as _PARALLEL_FROM
@@ -89,7 +89,7 @@ class KMember(Clusterer[KMemberOptions]):
         return ClusterResult(growth.labels)
 
 
-def draw(n_rows: int, seed: int) -> tuple[int, npt.NDArray[np.int64]]:
+def draw(n_rows: int, seed: int) -> tuple[int, LongArray]:
     """Draw the first row and the order in which rows left over are placed."""
     random = np.random.Generator(np.random.PCG64(seed))
     return int(random.integers(n_rows)), random.permutation(n_rows)
@@ -104,7 +104,7 @@ class _Growth:
         k: int,
         options: KMemberOptions,
         start: int,
-        label: npt.NDArray[np.int32] | None,
+        label: IntArray | None,
         goals_and_tally: tuple[Any, Any],
     ) -> None:
         from shoal.kernels import kmember as kernel
@@ -139,10 +139,10 @@ class _Growth:
     def _allocate(
         self,
         fixed: FixedColumns,
-        begins: npt.NDArray[np.int64],
-        tuple_ids: npt.NDArray[np.int32],
-        label: npt.NDArray[np.int32] | None,
-        heads: npt.NDArray[np.int64],
+        begins: LongArray,
+        tuple_ids: IntArray,
+        label: IntArray | None,
+        heads: LongArray,
     ) -> None:
         from shoal.kernels import kmember as kernel
         from shoal.kernels.classes import empty_classes
@@ -173,7 +173,7 @@ class _Growth:
                 # Each class is cheaper than the one before: the work left goes with the square.
                 progress(1 - (int(self.cursor[1]) / self.n) ** 2)
 
-    def place_leftovers(self, priority: npt.NDArray[np.int64]) -> None:
+    def place_leftovers(self, priority: LongArray) -> None:
         """Give the rows left over, in random order, to the classes that they cost least."""
         from shoal.kernels.classes import place_leftovers
 
@@ -188,7 +188,7 @@ class _Growth:
         )  # fmt: skip
 
 
-def _kinds(encoded: Encoded, label: npt.NDArray[np.int32] | None, goals: Any) -> npt.NDArray[np.int64]:
+def _kinds(encoded: Encoded, label: IntArray | None, goals: Any) -> LongArray:
     """Number the rows that a class can tell apart although their quasi values are equal."""
     told_apart = [] if label is None else [label]
     if goals is not None:
@@ -200,9 +200,7 @@ def _kinds(encoded: Encoded, label: npt.NDArray[np.int32] | None, goals: Any) ->
     return kinds
 
 
-def _units(
-    encoded: Encoded, kinds: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _units(encoded: Encoded, kinds: LongArray) -> tuple[LongArray, LongArray]:
     """Group the rows that the algorithm cannot tell apart.
 
     Returns the rows, unit by unit and ascending within a unit, and where each unit begins.

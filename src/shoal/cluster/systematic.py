@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster import evening
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.recipe.options import SystematicOptions
@@ -16,9 +16,6 @@ from shoal.table.fixed import FixedColumns, fixed_columns
 
 _ROWS_TIMES_CLASSES = 200_000_000  # between two calls progress is shown and an interruption is seen
 _NO_LIMIT = 1 << 62
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class Systematic(Clusterer[SystematicOptions]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import empty_box, empty_scan, tuple_units
 from shoal.recipe.options import ThresholdOptions
@@ -15,9 +15,6 @@ from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 
 _UNITS_PER_CALL = 20_000_000  # between two calls progress is shown and an interruption is seen
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class Threshold(Clusterer[ThresholdOptions]):
@@ -107,7 +104,7 @@ class Threshold(Clusterer[ThresholdOptions]):
                 progress(int(cursor[0]) / n)
         return labels
 
-    def _suppressed(self, labels: IntArray, sizes: LongArray) -> npt.NDArray[np.bool_]:
+    def _suppressed(self, labels: IntArray, sizes: LongArray) -> BoolArray:
         """Mark the rows of deleted classes that are left out."""
         left, chosen = self.may_suppress, np.zeros(len(sizes), dtype=bool)
         for number in np.flatnonzero(sizes < self.k):
@@ -124,7 +121,7 @@ def draw(n_rows: int, seed: int) -> LongArray:
     return np.random.Generator(np.random.PCG64(seed)).permutation(n_rows)
 
 
-def _renumbered(labels: IntArray, kept: npt.NDArray[np.bool_]) -> IntArray:
+def _renumbered(labels: IntArray, kept: BoolArray) -> IntArray:
     """Number the classes that remain without gaps; rows of the others get -1."""
     numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     return numbers[labels]

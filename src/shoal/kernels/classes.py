@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.trees import Trees, lifted
-
-IntArray = npt.NDArray[np.int32]
 
 
 class Classes(NamedTuple):
@@ -126,7 +124,7 @@ def box_rows(
 
 
 def place_leftovers(
-    leftovers: npt.NDArray[np.int64],
+    leftovers: LongArray,
     positions: IntArray,
     leaves: IntArray,
     classes: Classes,

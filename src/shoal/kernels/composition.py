@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.compiling import entry, inner
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 BY_BOXES, NOT_IN = -1, -2  # in place of a class: any class whose box contains the person, or none
 MOST = np.int64(1) << 62

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import Goals, Tally, add, add_rows, is_good, mark_helpful, remove
-
-LongArray = npt.NDArray[np.int64]
 
 
 class Wants(NamedTuple):
@@ -119,7 +117,7 @@ def mark_spared(goals, tally, rows, begins, k, given_up):
                 remove(goals, tally, rows[at])
 
 
-def spared(goals: Goals, tally: Tally, rows: LongArray, begins: LongArray, k: int) -> npt.NDArray[np.bool_]:
+def spared(goals: Goals, tally: Tally, rows: LongArray, begins: LongArray, k: int) -> BoolArray:
     """Return which rows classes give up; see `mark_spared`."""
     given_up = np.zeros(len(rows), np.bool_)
     mark_spared(goals, tally, rows, begins, k, given_up)

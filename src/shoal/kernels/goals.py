@@ -13,12 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import sort_front
-
-LongArray = npt.NDArray[np.int64]
 
 # From EQUAL on, a class is compared with the whole release.
 DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
@@ -449,10 +447,10 @@ def all_good(goals: Goals, tally: Tally, rows: LongArray, ends: LongArray) -> bo
     return bool(judge_classes(goals, tally, rows, ends, True, holds, achieved, people))
 
 
-def goals_met(goals: Goals, tally: Tally) -> npt.NDArray[np.bool_]:
+def goals_met(goals: Goals, tally: Tally) -> BoolArray:
     """Return for each goal whether the class in the tally meets it."""
     holds, achieved = np.zeros((1, len(goals.kind)), np.bool_), np.zeros((1, len(goals.kind)))
     nobody, ends = np.zeros(0, np.int64), np.zeros(1, np.int64)
     judge_classes(goals, tally, nobody, ends, False, holds, achieved, np.zeros(1, np.int64))
-    met: npt.NDArray[np.bool_] = holds[0]
+    met: BoolArray = holds[0]
     return met

@@ -12,16 +12,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.classes import Classes, join, joined_diversity
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.filling import cheapest_wanting, note_joined
 from shoal.kernels.sorting import first_least, ranked
 from shoal.kernels.systematic import drop
 from shoal.kernels.trees import Trees, heights_over, lifted
-
-IntArray = npt.NDArray[np.int32]
 
 # The sum of a class with some members missing and some present: so far from every position that
 # the distance is that of everything lost.
@@ -256,7 +254,7 @@ def cost_of_filling(c, given_up, home, k, position, leaf, centroids, classes, tr
 
 def filling_cost(
     c: int,
-    given_up: npt.NDArray[np.int64],
+    given_up: LongArray,
     home: IntArray,
     k: int,
     position: IntArray,

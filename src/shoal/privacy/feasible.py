@@ -14,15 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray
 from shoal.errors import Fault, InfeasibleError
 from shoal.privacy import alpha, ldiversity
 from shoal.privacy.goal import Obstacle
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe.goals import AlphaK, Goal, LDiversity
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:

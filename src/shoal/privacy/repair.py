@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.errors import InfeasibleError
 from shoal.privacy.goalset import GoalSet, by_class
-from shoal.table.columns import Encoded, IntArray, numbered
+from shoal.table.columns import Encoded, numbered
 from shoal.table.fixed import fixed_columns
 
 _MOST_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone

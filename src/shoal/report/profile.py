@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.recipe import Recipe
-from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, Floats, Ints, scale_of
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, scale_of
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
 
@@ -112,7 +113,7 @@ def profile(
     encoded: Encoded,
     labels: IntArray,
     classes: pl.DataFrame,
-    costs: Floats | None,
+    costs: FloatArray | None,
     recipe: Recipe,
 ) -> Profile:
     """Describe a release beside the raw table, without a word about fewer than ten rows.
@@ -155,7 +156,7 @@ def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recip
     return Profile((), sensitive, class_sizes, recipe.shape.groups)
 
 
-def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:
+def _shares_lost(encoded: Encoded, sizes: LongArray, costs: FloatArray) -> list[float]:
     suppressed = encoded.n_rows - sizes.sum()
     shares: list[float] = ((sizes @ costs + suppressed) / encoded.n_rows).tolist()
     return shares
@@ -183,12 +184,12 @@ class _Grouping:
     """
 
     labels: list[str]
-    cell_of: Ints
-    edges: Floats
+    cell_of: LongArray
+    edges: FloatArray
 
 
 def _cells(
-    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: Ints, classes: pl.DataFrame
+    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: LongArray, classes: pl.DataFrame
 ) -> tuple[Cell, ...]:
     """Count the cells of one column before and after."""
     n_atoms = len(column.points) if isinstance(column, RangeColumn) else column.tree.n_leaves
@@ -210,8 +211,8 @@ def _cells(
 
 
 def _published_rows(
-    column: QuasiColumn, classes: pl.DataFrame, sizes: Ints
-) -> tuple[list[str | None], Floats]:
+    column: QuasiColumn, classes: pl.DataFrame, sizes: LongArray
+) -> tuple[list[str | None], FloatArray]:
     """Return the different published texts of a column, and how many rows have each."""
     if column.name in classes.columns:
         text = series(classes, column.name).cast(pl.String)
@@ -230,7 +231,7 @@ def _published_rows(
 # --- Values on a line: numbers, dates, ordered texts ---
 
 
-def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
+def _line_grouping(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> _Grouping:
     """Cut the line at round numbers and merge what is left with too few rows.
 
     `numbers` has the number of each atom; nan for one that no row has.
@@ -269,8 +270,8 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
 
 
 def _range_mass(
-    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: Floats
-) -> Floats:
+    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: FloatArray
+) -> FloatArray:
     """Spread the rows of each published value over the cells that its range overlaps."""
     ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
     lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
@@ -309,7 +310,7 @@ def _number(column: RangeColumn, text: str) -> float:
     return float(text)
 
 
-def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
+def _share_below(edge: float, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return which share of each range lies below an edge; a range without a width is a point."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         width = high - low
@@ -320,7 +321,7 @@ def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
 # --- Values in a tree ---
 
 
-def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
+def _tree_grouping(column: TreeColumn, counts: LongArray) -> _Grouping:
     """Show numbers and dates on a line, and categories or the groups above them by name."""
     if column.kind in ("numeric", "date"):
         return _line_grouping(column, _leaf_numbers(column, counts), counts)
@@ -337,7 +338,7 @@ def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
     return _Grouping(labels, cell_of_group[group_of], np.zeros(0))
 
 
-def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
+def _leaf_numbers(column: TreeColumn, counts: LongArray) -> FloatArray:
     """Return the number of each leaf that occurs: leaves that no row has may be called anything."""
     numbers = np.full(len(counts), np.nan)
     present = np.flatnonzero(counts)
@@ -350,7 +351,7 @@ def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
     return numbers
 
 
-def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
+def _shown_nodes(column: TreeColumn, counts: LongArray) -> LongArray:
     """Return the node under whose name each leaf is shown.
 
     All nodes are at one depth, the greatest at which there are not too many and most rows are in
@@ -373,7 +374,7 @@ def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
     return nodes
 
 
-def _shown_groups(rows: Ints, *, is_flat: bool) -> list[int]:
+def _shown_groups(rows: LongArray, *, is_flat: bool) -> list[int]:
     """Choose the groups that get a cell of their own, so that the rest is empty or large enough.
 
     The last group is that of missing values; it comes last.
@@ -390,9 +391,9 @@ def _leaf_mass(
     column: TreeColumn,
     texts: Sequence[str | None],
     values: Sequence[Published],
-    rows: Floats,
+    rows: FloatArray,
     occurs: npt.NDArray[np.bool_],
-) -> Floats:
+) -> FloatArray:
     """Spread the rows of each published value evenly over the leaves that it covers and that occur."""
     before = np.append(0, np.cumsum(occurs))  # how many leaves occur before each leaf
     steps, mass = np.zeros(len(occurs) + 1), np.zeros(len(occurs))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.local_search.cell import whole_cell
 from shoal.cluster.local_search.partition import Partition
@@ -16,7 +17,7 @@ from shoal.cluster.local_search.start import cut_from_above
 from shoal.cluster.local_search.workers import Workers
 from shoal.recipe.options import LocalSearchOptions
 from shoal.stages import Tick
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 from shoal.table.readings import Reading, Whd
 

@@ -8,14 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import FloatArray, LongArray
 from shoal.cluster.local_search.blocks import random_blocks
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.schedule import Plan, Schedule
 from shoal.cluster.local_search.workers import Workers
 
-LongArray = npt.NDArray[np.int64]
 Tick = Callable[[float, int], None]  # called with the share of the search that is done, and the loss
 Found = tuple[LongArray, LongArray, int, int]  # rows, ends, loss before, loss after
 
@@ -42,7 +41,7 @@ def search(
 def _round(
     cell: Any,
     now: Partition,
-    scale: npt.NDArray[np.float64],
+    scale: FloatArray,
     schedule: Schedule,
     random: np.random.Generator,
     workers: Workers,
@@ -101,10 +100,10 @@ def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongA
     return rows, np.cumsum(np.bincount(labels, minlength=len(classes)))
 
 
-def _scale(cell: Any) -> npt.NDArray[np.float64]:
+def _scale(cell: Any) -> FloatArray:
     """Return by what codes are multiplied so that every column is as wide as it costs."""
     widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
     ends = np.append(cell.over_at, len(cell.over))[1:]
     trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
-    scale: npt.NDArray[np.float64] = np.array([*cell.span, *trees], np.float64) / widest
+    scale: FloatArray = np.array([*cell.span, *trees], np.float64) / widest
     return scale

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.local_search.partition import Partition
-
-LongArray = npt.NDArray[np.int64]
 
 _COLUMNS = 16  # along which cuts are looked for: in wide tables those that save most by themselves
 _LARGE = 64  # times k: larger classes are cut in their middle half, so that few cuts are one upon another
@@ -104,7 +102,7 @@ class _Batch:
     """Some classes, their rows one class after the other, ascending."""
 
     rows: LongArray
-    codes: npt.NDArray[np.int64]  # (rows, columns)
+    codes: LongArray  # (rows, columns)
     sizes: LongArray
     begins: LongArray
     number: LongArray  # of each row's class

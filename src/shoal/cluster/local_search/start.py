@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.workers import Workers
 
@@ -17,7 +17,6 @@ _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
 _PROBES = 8  # cells in which growth from single rows is tried first
 Tick = Callable[[float], None]
-LongArray = npt.NDArray[np.int64]
 
 
 def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import Tally
 from shoal.kernels.local_search.block import (
@@ -33,8 +33,6 @@ from shoal.kernels.local_search.steps import (
     shed,
     step_work,
 )
-
-LongArray = npt.NDArray[np.int64]
 
 # Shares of the steps, each on top of those before: what is left over dissolves.
 SHED, CREATE, RECREATE = 0.80, 0.85, 0.97

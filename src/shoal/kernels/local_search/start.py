@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry
 from shoal.kernels.goals import Tally
 from shoal.kernels.local_search.cuts import (
@@ -18,8 +18,6 @@ from shoal.kernels.local_search.cuts import (
 )
 from shoal.kernels.local_search.growth import GROWING, grow_classes
 from shoal.kernels.local_search.space import Cell, local_cell, n_values
-
-LongArray = npt.NDArray[np.int64]
 
 CUT_ONCE, CUT_ALL, GROW = range(3)
 _NOTHING = np.zeros(0, np.int64)
