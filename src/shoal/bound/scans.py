@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
@@ -93,15 +92,17 @@ class Scans:
         self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
     ) -> list[LongArray]:
         """Call a kernel for all tuples listed, part by part."""
+        from shoal.kernels.threads import share_out
+
         results = [np.zeros(len(ones), np.int64) for _ in range(n_results)]
         step = max(1, _LOOKED_UP // self.work_of_one)
 
-        def run(begin: int) -> None:
-            part = slice(begin, begin + step)
+        def run(begin: int, end: int) -> None:
+            part = slice(begin, end)
             with self._borrowed() as (scan, search):
                 call(ones[part], scan, search, *(result[part] for result in results))
 
-        _run_all(run, range(0, len(ones), step), tick)
+        share_out(run, len(ones), step, tick)
         return results
 
     @contextmanager
@@ -119,24 +120,6 @@ class Scans:
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
         return scan, empty_search(most, min(self.m, _MOST_CANDIDATES))
-
-
-def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> None:
-    """Run all parts, on as many threads as kernels may use."""
-    from shoal.kernels import n_threads
-
-    threads = min(n_threads(), len(begins))
-    if threads < 2:  # tiny tables are not worth a pool
-        for done, begin in enumerate(begins, 1):
-            run(begin)
-            tick(done / len(begins))
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for done, _ in enumerate(pool.map(run, begins), 1):
-            tick(done / len(begins))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an interruption nothing new is begun
 
 
 def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:

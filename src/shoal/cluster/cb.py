@@ -104,6 +104,7 @@ class CB(Clusterer[CBOptions]):
     ) -> Iterator[IntArray]:
         """Give the rows of each group that is not split any more, ascending."""
         from shoal.kernels import cb as kernel
+        from shoal.kernels.waiting import CLASSES, SETTLED, WAITING, all_waiting
 
         n, k = encoded.n_rows, self.k
         fixed = fixed_columns(encoded, np.arange(n), self.options.ncp)
@@ -121,19 +122,18 @@ class CB(Clusterer[CBOptions]):
             np.zeros((2, len(fixed.span)), np.int32), np.zeros((2, len(fixed.leaf)), np.int32),
             np.zeros(2, np.int64),
         )  # fmt: skip
-        stack, ends = np.zeros((n // k + 2, 2), np.int64), np.zeros(n // k + 1, np.int64)
-        stack[0] = 0, n
-        cursor = np.array([1, 0, 0], np.int64)
+        ends = np.zeros(n // k + 1, np.int64)
+        stack, cursor = all_waiting(n, n // k + 2)
         per_call = max(1, _ROWS_TIMES_ROUNDS // self.options.rounds)
-        settings = np.array([k, times or 0, per_call], np.int64)
+        settings = kernel.Settings(k, times or 0, per_call)
         goals, tally = self.goals_and_tally()
-        while cursor[0] > 0:
+        while cursor[WAITING] > 0:
             kernel.split_groups(
                 slots, trees, fixed.span, stack, ends, goals, tally, cursor, settings, sides, work
             )
             if progress is not None:
-                progress(int(cursor[2]) / n)
-        return iter(np.split(slots.row, ends[: cursor[1] - 1]))
+                progress(int(cursor[SETTLED]) / n)
+        return iter(np.split(slots.row, ends[: cursor[CLASSES] - 1]))
 
 
 def draw(n_rows: int, rounds: int, seed: int) -> IntArray:

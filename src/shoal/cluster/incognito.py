@@ -158,21 +158,23 @@ class _Search:
             totals += np.array(of_level).reshape([-1 if a == axis else 1 for a in range(admissible.ndim)])
         vectors = np.argwhere(admissible)
         bounds = totals[tuple(vectors.T)]
-        best: tuple[int, tuple[int, ...]] | None = None
+        least: int | None = None
+        best: tuple[int, ...] = ()
         for at in np.argsort(bounds, kind="stable"):
-            if best is not None and bounds[at] > best[0]:
+            if least is not None and bounds[at] > least:
                 break
             vector = tuple(vectors[at].tolist())
-            found = (int(bounds[at]) + self._left_out(vector), vector)
-            best = found if best is None else min(best, found)
-        if best is None:  # the roots are admissible but where groups share people
+            cost = int(bounds[at]) + self._left_out(vector)
+            if least is None or (cost, vector) < (least, best):
+                least, best = cost, vector
+        if least is None:  # the roots are admissible but where groups share people
             raise InfeasibleError(
                 "infeasible.goal",
                 "No levels were found at which all goals are met: some people have several values, and too "
                 "many of them share one.",
                 "loosen the goals, or keep one row for each person",
             )
-        return best[1]
+        return best
 
     def _left_out(self, vector: tuple[int, ...]) -> int:
         """Return what leaving out the rows in small groups adds to the cost of a vector."""

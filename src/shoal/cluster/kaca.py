@@ -87,17 +87,18 @@ class KACA(Clusterer[KACAOptions]):
         )  # fmt: skip
         goals, tally = self.goals_and_tally()
         outlier = -1 if self.options.outlier is None else round(self.options.outlier * fixed.unit)
-        cursor = np.array([0, 0, min(self.may_suppress, n - self.k)], np.int64)
-        settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
+        cursor = np.zeros(3, np.int64)
+        cursor[kernel.MAY_SUPPRESS] = min(self.may_suppress, n - self.k)
+        settings = kernel.Settings(self.k, outlier, _CLASSES_PER_CALL)
         order = draw(n, self.seed)
         args = (fixed.leaf, encoded.tuple_of_row, order, fixed.trees, classes, goals, tally)
         kernel.merge_small(*args, cursor, settings, work)  # makes the classes
         done = 0.0
-        while not classes.good[: cursor[1]].all() and cursor[1] > 1:
-            cursor[0] = 0  # a class that was good may have given a stub away that it needed
-            while cursor[0] < n:
+        while not classes.good[: cursor[kernel.CLASSES]].all() and cursor[kernel.CLASSES] > 1:
+            cursor[kernel.DONE] = 0  # a class that was good may have given a stub away that it needed
+            while cursor[kernel.DONE] < n:
                 kernel.merge_small(*args, cursor, settings, work)
-                done = max(done, int(cursor[0]) / n)
+                done = max(done, int(cursor[kernel.DONE]) / n)
                 if progress is not None:
                     progress(done)
         if progress is not None:

@@ -115,7 +115,7 @@ class _Growth:
         self.goals, tally = goals_and_tally
         n_values = 0 if tally is None else len(tally.counts)
         taken = np.zeros(0 if self.goals is None else n, np.int64)
-        self.work = kernel.Work(tally, np.zeros(n_values, np.bool_), taken, np.zeros(1, np.int64))
+        self.work = kernel.Work(tally, np.zeros(n_values, np.bool_), taken)
         self.rows, begins = _units(encoded, _kinds(encoded, label, self.goals))
         heads = self.rows[begins]
         fixed = fixed_columns(encoded, heads)
@@ -125,10 +125,12 @@ class _Growth:
         opens = options.opens == "start"
         if opens:
             self._put_first(place, int(begins[first]))
-        self.cursor = np.array([0, n, first, first if opens else -1, 0], np.int64)
+        self.cursor = np.zeros(5, np.int64)
+        self.cursor[kernel.FREE], self.cursor[kernel.ORIGIN] = n, first
+        self.cursor[kernel.OPENER] = first if opens else -1
         penalty = 0 if label is None else round(options.class_penalty * fixed.unit)
         n_labels = 1 if label is None else int(label.max()) + 1
-        self.settings = np.array([k, 1, int(options.anchor == "first"), penalty], np.int64)
+        self.settings = kernel.Settings(k, 1, options.anchor == "first", penalty)
         self.counts = np.zeros(n_labels, np.int64)
         self._allocate(fixed, begins, encoded.tuple_of_row[heads], label, heads)
 
@@ -162,8 +164,9 @@ class _Growth:
         """Grow classes until fewer than k rows are free."""
         from shoal.kernels import kmember as kernel
 
-        while self.cursor[1] >= self.k:
-            self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.scan.n_units[0]) * (self.k + 1)))
+        while self.cursor[kernel.FREE] >= self.k:
+            of_class = int(self.scan.state[kernel.N_UNITS]) * (self.k + 1)
+            self.settings = self.settings._replace(n_classes=max(1, _SCANS_PER_CALL // of_class))
             kernel.grow(
                 self.units, self.trees, self.box, self.old, self.scan, self.fixed.span, self.rows,
                 self.labels, self.classes, self.goals, self.work, self.cursor, self.settings, self.counts,
@@ -171,11 +174,12 @@ class _Growth:
             )  # fmt: skip
             if progress is not None:
                 # Each class is cheaper than the one before: the work left goes with the square.
-                progress(1 - (int(self.cursor[1]) / self.n) ** 2)
+                progress(1 - (int(self.cursor[kernel.FREE]) / self.n) ** 2)
 
     def place_leftovers(self, priority: LongArray) -> None:
         """Give the rows left over, in random order, to the classes that they cost least."""
         from shoal.kernels.classes import place_leftovers
+        from shoal.kernels.kmember import GROWN
 
         left = np.flatnonzero(self.labels < 0)
         left = left[np.argsort(priority[left])]
@@ -183,7 +187,7 @@ class _Growth:
             return
         points = fixed_columns(self.encoded, left)
         place_leftovers(
-            left, points.position, points.leaf, self.classes, int(self.cursor[0]), self.trees,
+            left, points.position, points.leaf, self.classes, int(self.cursor[GROWN]), self.trees,
             self.fixed.span, self.labels,
         )  # fmt: skip
 

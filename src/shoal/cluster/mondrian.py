@@ -56,6 +56,7 @@ class Mondrian(Clusterer[MondrianOptions]):
     def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         from shoal.kernels import mondrian as kernel
+        from shoal.kernels.waiting import SETTLED, WAITING, all_waiting
 
         n = encoded.n_rows
         check_feasible(n, self.k)
@@ -68,17 +69,15 @@ class Mondrian(Clusterer[MondrianOptions]):
             np.zeros(len(encoded.columns), np.int64), np.zeros(len(encoded.columns), np.int64),
             np.zeros(parts, np.int64), np.zeros(parts, np.int64),
         )  # fmt: skip
-        stack = np.zeros((parts, 2), np.int64)
-        stack[0] = 0, n
-        cursor = np.array([1, 0, 0], np.int64)
-        settings = np.array([self.k, int(self.options.mode == "relaxed"), _ROWS_PER_CALL], np.int64)
+        stack, cursor = all_waiting(n, parts)
+        settings = kernel.Settings(self.k, self.options.mode == "relaxed", _ROWS_PER_CALL)
         rows, labels = np.arange(n), np.full(n, -1, np.int32)
         table = _table(encoded, fixed)
         goals, tally = self.goals_and_tally()
-        while cursor[0] > 0:
+        while cursor[WAITING] > 0:
             kernel.cut_groups(table, fixed.trees, rows, labels, stack, goals, tally, cursor, settings, work)
             if progress is not None:
-                progress(int(cursor[2]) / n)
+                progress(int(cursor[SETTLED]) / n)
         return ClusterResult(labels)
 
 

@@ -92,16 +92,16 @@ class Threshold(Clusterer[ThresholdOptions]):
         limit = min(ceil(width * fixed.unit), (1 << 30) - 1)
         labels = np.full(n, -1, np.int32)
         cursor = np.zeros(3, np.int64)
-        settings = np.array([limit, _UNITS_PER_CALL], np.int64)
+        settings = kernel.Settings(limit, _UNITS_PER_CALL)
         box, old, scan = empty_box(fixed), empty_box(fixed), empty_scan(len(units.head))
         changed = np.zeros(len(fixed.span) + len(fixed.leaf), np.bool_)
-        while cursor[0] < n:
+        while cursor[kernel.DONE] < n:
             kernel.grow_all(
                 units, fixed.trees, box, old, scan, fixed.span, np.arange(n), encoded.tuple_of_row, order,
                 labels, cursor, settings, changed,
             )  # fmt: skip
             if progress is not None:
-                progress(int(cursor[0]) / n)
+                progress(int(cursor[kernel.DONE]) / n)
         return labels
 
     def _suppressed(self, labels: IntArray, sizes: LongArray) -> BoolArray:

@@ -20,6 +20,7 @@ from shoal.kernels.sorting import sort_front
 
 # From EQUAL on, a class is compared with the whole release.
 DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
+PEOPLE, ROWS = range(2)  # of the size of a tally
 ROUNDING = 1e-9  # by which an entropy may fall short: it is a sum of rounded logarithms
 
 
@@ -47,7 +48,7 @@ class Tally(NamedTuple):
     counts: np.ndarray  # int64 (V)
     pairs: np.ndarray  # int64 (G)
     holders: np.ndarray  # int64 (G)
-    size: np.ndarray  # int64 (2): people, rows
+    size: np.ndarray  # int64 (2): PEOPLE, ROWS
     seen: np.ndarray  # int32 (people): rows of each person in the class
     seen_holder: np.ndarray  # int32 (G, people): those with a value
     seen_pair: np.ndarray  # int32 (G, most pairs)
@@ -77,8 +78,8 @@ def add(goals, tally, row):
     if goals is None:
         return
     person = goals.person[row]
-    tally.size[0] += tally.seen[person] == 0
-    tally.size[1] += 1
+    tally.size[PEOPLE] += tally.seen[person] == 0
+    tally.size[ROWS] += 1
     tally.seen[person] += 1
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
@@ -100,8 +101,8 @@ def remove(goals, tally, row):
         return
     person = goals.person[row]
     tally.seen[person] -= 1
-    tally.size[0] -= tally.seen[person] == 0
-    tally.size[1] -= 1
+    tally.size[PEOPLE] -= tally.seen[person] == 0
+    tally.size[ROWS] -= 1
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
         if value < 0:
@@ -330,9 +331,10 @@ def judged_tally(goals, tally, g):
 @inner
 def total_lack(goals, tally):
     """Return what a class lacks in people and in all goals: 0 when it is good."""
-    lack = max(0, goals.k - tally.size[0]) / goals.k
+    lack = max(0, goals.k - tally.size[PEOPLE]) / goals.k
     for g in range(goals.kind.shape[0]):
-        lack += judged_tally(goals, tally, g)[2]
+        _, _, of_goal = judged_tally(goals, tally, g)
+        lack += of_goal
     return lack
 
 
@@ -341,11 +343,12 @@ def is_good(goals, tally):
     """Return whether a class has k people and meets every goal."""
     if goals is None:
         return True
-    if tally.size[0] < goals.k:
+    if tally.size[PEOPLE] < goals.k:
         return False
     good = True
     for g in range(goals.kind.shape[0]):
-        good = good and judged_tally(goals, tally, g)[0]
+        if good:
+            good, _, _ = judged_tally(goals, tally, g)
     return good
 
 
@@ -357,7 +360,8 @@ def mark_helpful(goals, g, counts, pairs, holders, helpful, room):
         helpful[value] = False
         if not holds:
             counts[value] += 1
-            helpful[value] = judged(goals, g, counts, pairs + 1, holders + 1, room)[2] < lack
+            _, _, with_one_more = judged(goals, g, counts, pairs + 1, holders + 1, room)
+            helpful[value] = with_one_more < lack
             counts[value] -= 1
 
 
@@ -374,7 +378,7 @@ def helps(goals, tally, helpful, row):
     """Return whether a row brings the class a person that it lacks, or a value that helps."""
     if goals is None:
         return True
-    if tally.size[0] < goals.k and tally.seen[goals.person[row]] == 0:
+    if tally.size[PEOPLE] < goals.k and tally.seen[goals.person[row]] == 0:
         return True
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
@@ -426,12 +430,11 @@ def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
     begin, good = 0, True
     for c in range(ends.shape[0]):
         add_rows(goals, tally, rows, begin, ends[c])
-        people[c] = tally.size[0]
+        people[c] = tally.size[PEOPLE]
         good &= people[c] >= goals.k
         for g in range(goals.kind.shape[0]):
-            found = judged_tally(goals, tally, g)
-            holds[c, g], achieved[c, g] = found[0], found[1]
-            good &= found[0]
+            holds[c, g], achieved[c, g], _ = judged_tally(goals, tally, g)
+            good &= holds[c, g]
         remove_rows(goals, tally, rows, begin, ends[c])
         begin = ends[c]
         if stops and not good:

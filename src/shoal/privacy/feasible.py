@@ -52,7 +52,7 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
         row = waiting[key].pop()
         kernel.count_rows(goals.kernel, tally, np.array([row]), False)
         left_out[row] = True
-    if _failing(goals, tally) or tally.size[0] < goals.k:
+    if _failing(goals, tally) or tally.size[kernel.PEOPLE] < goals.k:
         raise InfeasibleError.from_faults(faults)
     return left_out
 
@@ -80,9 +80,11 @@ def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:
 
 def faults_of(goals: GoalSet, tally: Any, may_suppress: int) -> list[Fault]:
     """Say what the whole table, counted in the tally, lacks."""
+    from shoal.kernels.goals import PEOPLE
+
     faults = []
-    if tally.size[0] < goals.k:
-        message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[0])}."
+    if tally.size[PEOPLE] < goals.k:
+        message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[PEOPLE])}."
         faults.append(Fault("infeasible.goal", message, "lower k, or add people"))
     for g in _failing(goals, tally):
         found = _obstacle(goals, tally, g)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.schedule import Plan, Schedule
 from shoal.cluster.local_search.workers import Workers
 
+if TYPE_CHECKING:
+    from shoal.kernels.local_search.block_search import Searched
+
 Tick = Callable[[float, int], None]  # called with the share of the search that is done, and the loss
-Found = tuple[LongArray, LongArray, int, int]  # rows, ends, loss before, loss after
 
 
 def search(
@@ -59,17 +61,17 @@ def _round(
         partial(_search_block, cell, now, block, plan, seed)
         for block, seed in zip(blocks, seeds, strict=True)
     ]
-    found: dict[int, Found] = {}
+    found: dict[int, Searched] = {}
     loss = now.loss
     with closing(workers.run(tasks)) as running:
         for number, result in running:
             found[number] = result
-            loss += result[3] - result[2]
+            loss += result.after - result.before
             tick(schedule.share_within(len(found) / len(blocks)), loss)
             if schedule.is_late:
                 break
     untouched = [_classes(now, block) for at, block in enumerate(blocks) if at not in found]
-    parts = [found[at][:2] for at in sorted(found)] + untouched
+    parts = [(found[at].rows, found[at].ends) for at in sorted(found)] + untouched
     begins = np.cumsum([0, *(len(rows) for rows, _ in parts)])
     ends = [ends + begin for (_, ends), begin in zip(parts, begins[:-1], strict=True)]
     return Partition(np.concatenate([rows for rows, _ in parts]), np.concatenate(ends), loss)
@@ -82,7 +84,7 @@ def _search_block(
     plan: Plan,
     seed: np.uint64,
     tally: Any,
-) -> Found:
+) -> Searched:
     """Search among some classes."""
     from shoal.kernels.local_search.block_search import search_block
 

@@ -39,6 +39,15 @@ SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
 PASSES = 4  # over the classes that a step has changed
 
 
+class Searched(NamedTuple):
+    """What a search among some classes has found."""
+
+    rows: LongArray  # class by class
+    ends: LongArray  # where each class ends
+    before: int  # the loss
+    after: int
+
+
 class Rooms(NamedTuple):
     """Room for everything that a search does."""
 
@@ -152,11 +161,8 @@ def search_block(
     is_last: bool,
     seed: np.uint64,
     tally: Tally | None,
-) -> tuple[LongArray, LongArray, int, int]:
-    """Search among some classes of a partition.
-
-    Returns their rows class by class, where each class ends, and the loss before and after.
-    """
+) -> Searched:
+    """Search among some classes of a partition."""
     ids, labels = rows_of(rows, ends, classes)
     local = local_cell(cell, ids, tally)
     m, n_classes = ids.shape[0], classes.shape[0]
@@ -172,7 +178,7 @@ def search_block(
         local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last,
         state, new_rows, new_ends,
     )  # fmt: skip
-    return new_rows, new_ends[:found].copy(), before, after
+    return Searched(new_rows, new_ends[:found].copy(), before, after)
 
 
 @entry
