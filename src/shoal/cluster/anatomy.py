@@ -1,4 +1,4 @@
-"""The bucketization of Anatomy [xiao2006]: groups in which every sensitive value stands once."""
+"""The bucketization of Anatomy [xiao2006]: groups in which every sensitive value appears once."""
 
 from __future__ import annotations
 
@@ -21,16 +21,9 @@ class Anatomy(Clusterer[AnatomyOptions]):
 
     The groups are not classes: their rows are not published alike, and k is not promised.
 
-    Parameters
-    ----------
-    k : int
-        Not used.
-    seed : int, optional
-        Chooses the rows that share a group. Whoever knows it can tell them apart again.
-    options : AnatomyOptions, optional
-        `l`: how many values a group has at least.
-    may_suppress : int, optional
-        Not used: no row is left out.
+    Parameters: see `Clusterer`. The seed chooses the rows that share a group; anyone who knows it
+    can separate them again. Option `l`: how many values a group has at least. `k` and
+    `may_suppress` are not used: no row is left out.
 
     Notes
     -----

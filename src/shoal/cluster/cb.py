@@ -24,14 +24,8 @@ class CB(Clusterer[CBOptions]):
     lends rows to a side that has fewer than k, and makes the sides' means and most frequent values
     the next centres. Time grows a little faster than the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the first centres and the orders in which rows are visited.
-    options : CBOptions, optional
-        `rounds`, `ncp`, `l`, `label`.
+    Parameters: see `Clusterer`. The seed chooses the first centres and the orders in which rows are
+    visited. Options: `rounds`, `ncp`, `l`, `label`.
 
     Notes
     -----
@@ -46,7 +40,7 @@ class CB(Clusterer[CBOptions]):
     paper's loop would not end. Then rows are dealt by that value (figure 5) into groups of l, and
     neighbours are joined until they have k rows, because groups of l < k rows would break k. A privacy
     goal of that kind (variant "frequency") does the same. Other goals are kept by splitting only where
-    both halves meet them; rows that are dealt out may break them again, to be mended afterwards.
+    both halves meet them; rows that are dealt out may break them again, to be repaired afterwards.
 
     Every class has at least k rows, because no split is made that leaves fewer; without `l` it has
     at most 2k - 1, because a group of 2k rows is always split.

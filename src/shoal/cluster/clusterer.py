@@ -56,8 +56,8 @@ class Clusterer(ABC, Generic[OptionsT]):
     may_suppress : int, optional
         How many rows the method may leave out; most methods leave out none.
     goals : kernels.goals.Goals, optional
-        What every class needs besides k rows, for the rows that will be given to `fit`. Methods keep it
-        as far as they can while they build; the rest is mended afterwards.
+        What every class needs in addition to k rows, for the rows that will be given to `fit`. Methods keep
+        it as far as they can while they build; the rest is repaired afterwards.
     """
 
     options_type: ClassVar[type[Options]]

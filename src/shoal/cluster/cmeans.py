@@ -25,14 +25,8 @@ class CMeans(Clusterer[CMeansOptions]):
     changes any more, classes below k merge with the class where the loss grows least. Time grows
     with the square of the number of rows over k, times the number of rounds.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the rows that are the first centres.
-    options : CMeansOptions, optional
-        `rounds`: at most so many.
+    Parameters: see `Clusterer`. The seed chooses the rows that are the first centres. Option
+    `rounds`: their greatest number.
 
     Notes
     -----
@@ -119,7 +113,7 @@ class _Rounds:
         return labels
 
     def _move(self, labels: IntArray) -> None:
-        """Move the centres, then weigh the columns anew."""
+        """Move the centres, then weigh the columns again."""
         from shoal.kernels import cmeans as kernel
 
         fixed = self.fixed

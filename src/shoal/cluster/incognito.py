@@ -30,14 +30,8 @@ class Incognito(Clusterer[Options]):
     the least distortion is published. Time grows with the number of combinations that cannot be
     ruled out by looking at fewer columns.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Not used: Incognito draws nothing.
-    may_suppress : int, optional
-        How many rows in smaller groups may be left out.
+    Parameters: see `Clusterer`. Up to `may_suppress` rows in smaller groups are left out. The seed
+    is not used: Incognito draws nothing.
 
     Notes
     -----
@@ -167,7 +161,7 @@ class _Search:
             cost = int(bounds[at]) + self._left_out(vector)
             if least is None or (cost, vector) < (least, best):
                 least, best = cost, vector
-        if least is None:  # the roots are admissible but where groups share people
+        if least is None:  # the roots are admissible except where groups share people
             raise InfeasibleError(
                 "infeasible.goal",
                 "No levels were found at which all goals are met: some people have several values, and too "
@@ -200,7 +194,7 @@ class _Search:
 
 
 def _groups(columns: list[_Column], vector: tuple[int, ...], leaves: IntArray) -> LongArray:
-    """Number the group of each tuple; after each column anew, so that numbers stay small."""
+    """Number the group of each tuple, again after each column, so that numbers stay small."""
     groups = np.zeros(leaves.shape[1], np.int64)
     for column, level, leaf in zip(columns, vector, leaves, strict=True):
         codes = column.codes[level]

@@ -25,16 +25,8 @@ class KACA(Clusterer[KACAOptions]):
     stub of its rows and keeps its own detail. Time grows with the square of the number of distinct
     tuples.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the order in which small classes are merged.
-    options : KACAOptions, optional
-        `weights`, `beta`, `outlier`.
-    may_suppress : int, optional
-        How many rows `outlier` may leave out.
+    Parameters: see `Clusterer`. The seed chooses the order in which small classes are merged.
+    Options: `weights`, `beta`, `outlier`, which leaves out up to `may_suppress` rows.
 
     Notes
     -----

@@ -29,14 +29,8 @@ class KMember(Clusterer[KMemberOptions]):
     The fewer than `k` rows left over at the end join the class where the loss grows least. Time
     grows with the square of the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the first row and the order of the rows left over.
-    options : KMemberOptions, optional
-        `opens`, `anchor`, `label`, `class_penalty`.
+    Parameters: see `Clusterer`. The seed chooses the first row and the order of the rows left over.
+    Options: `opens`, `anchor`, `label`, `class_penalty`.
 
     Notes
     -----
@@ -193,19 +187,19 @@ class _Growth:
 
 
 def _kinds(encoded: Encoded, label: IntArray | None, goals: Any) -> LongArray:
-    """Number the rows that a class can tell apart although their quasi values are equal."""
-    told_apart = [] if label is None else [label]
+    """Number the rows that a class can distinguish although their quasi values are equal."""
+    distinguished = [] if label is None else [label]
     if goals is not None:
-        told_apart += [*goals.code, *([] if encoded.person is None else [goals.person])]
+        distinguished += [*goals.code, *([] if encoded.person is None else [goals.person])]
     kinds = np.zeros(encoded.n_rows, np.int64)
-    for codes in told_apart:
+    for codes in distinguished:
         keys = kinds * (int(codes.max()) + 2) + codes + 1  # -1 is a missing value
         kinds = np.unique(keys, return_inverse=True)[1]
     return kinds
 
 
 def _units(encoded: Encoded, kinds: LongArray) -> tuple[LongArray, LongArray]:
-    """Group the rows that the algorithm cannot tell apart.
+    """Group the rows that the algorithm cannot distinguish.
 
     Returns the rows, unit by unit and ascending within a unit, and where each unit begins.
     """

@@ -20,15 +20,9 @@ class Mondrian(Clusterer[MondrianOptions]):
     of the group's node, missing from present values. When that cut is not allowed, in the next
     widest. Time grows a little faster than the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Mondrian draws nothing, but the canonical order of equal rows, by which "relaxed" deals them
-        out, depends on it.
-    options : MondrianOptions, optional
-        `mode`: "strict" keeps equal values together, "relaxed" deals them out to balance the parts.
+    Parameters: see `Clusterer`. Option `mode`: "strict" keeps equal values together, "relaxed"
+    deals them out to balance the parts. Mondrian draws nothing, but the canonical order of equal
+    rows, by which "relaxed" deals them out, depends on the seed.
 
     Notes
     -----

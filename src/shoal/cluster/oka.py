@@ -25,21 +25,13 @@ class OKA(Clusterer[OKAOptions]):
     their centroids, and these fill the classes below k. Time grows with the square of the number
     of rows over k.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the first rows and the order in which rows given up join again.
-    options : OKAOptions, optional
-        `iterations`, `suppress`.
-    may_suppress : int, optional
-        How many rows `suppress` may leave out.
+    Parameters: see `Clusterer`. The seed chooses the first rows and the order in which rows given
+    up join again. Options: `iterations`, `suppress`, which leaves out up to `may_suppress` rows.
 
     Notes
     -----
     Follows figures 1 and 2 of [lin2008]_. Settled here: rows are given up by their distance to the
-    centroid as it stood when all rows had joined; it is then computed anew from those that stay. A
+    centroid as it was when all rows had joined; it is then computed again from those that stay. A
     centroid with some members missing is as far from everything as can be. The two options are
     named in the paper's conclusion and not specified there: a further iteration starts from each
     class's row nearest to its centroid; a small class is suppressed when that costs less than

@@ -23,23 +23,16 @@ class Systematic(Clusterer[SystematicOptions]):
     join again: first the classes that still have fewer than k, then any. Time grows with the
     square of the number of rows over k.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the rows that open the classes.
-    options : SystematicOptions, optional
-        `seeds`: "systematic" draws one position for all runs of k rows, "random" one for each.
+    Parameters: see `Clusterer`. The seed chooses the rows that open the classes. Option `seeds`:
+    "systematic" draws one position for all runs of k rows, "random" one for each.
 
     Notes
     -----
     Follows tables 9 and 10 of [bhaladhare2016]_, which restate [kabir2011]_. Settled here: there are
     floor(n / k) runs of k rows, and the last n mod k rows open no class; no class is full while the
     rows join for the first time; all classes give up rows before any of these joins again, in the
-    order of the classes and, within one, in the order in which it had got them.
-
-    Why every class has k rows, and what privacy goals change: `cluster.joining.Joining`.
+    order of the classes and, within one, in the order in which it had got them. For why every class has
+    k rows, and what privacy goals change, see `cluster.joining.Joining`.
 
     Examples
     --------
@@ -94,7 +87,7 @@ def _last_added(labels: IntArray, seeds: LongArray, k: int) -> LongArray:
 
 
 def _spared(labels: IntArray, seeds: LongArray, k: int, goals: Any, tally: Any) -> LongArray:
-    """List the same, but for rows without which a class would no longer meet its goals."""
+    """List the same, except rows without which a class would no longer meet its goals."""
     latest = np.arange(len(labels), 0, -1)
     latest[seeds] = len(labels) + 1  # a class got its seed first and gives it up last
     rows = np.lexsort((latest, labels))

@@ -24,17 +24,9 @@ class Threshold(Clusterer[ThresholdOptions]):
     allowed, and else join the class where the loss grows least. Time grows with the number of rows
     times the number of times that a class widens.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the order of the rows that open classes.
-    options : ThresholdOptions, optional
-        `threshold`: what one row of a class must cost less than. By default a quarter of the number
-        of quasi columns.
-    may_suppress : int, optional
-        How many rows may be left out.
+    Parameters: see `Clusterer`. The seed chooses the order of the rows that open classes. Option
+    `threshold`: what one row of a class must cost less than, by default a quarter of the number of
+    quasi columns.
 
     Notes
     -----

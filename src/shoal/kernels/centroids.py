@@ -27,7 +27,7 @@ class Centroids(NamedTuple):
 
 
 def empty_centroids(n_classes: int, n_range: int, n_tree: int) -> Centroids:
-    """Make room for so many classes, all of them without rows."""
+    """Make room for classes without rows."""
     return Centroids(
         np.zeros((n_range, n_classes), np.int64), np.zeros((n_tree, n_classes), np.int32),
         np.zeros(n_classes, np.int64),

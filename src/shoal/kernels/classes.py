@@ -22,7 +22,7 @@ class Classes(NamedTuple):
 
 
 def empty_classes(n_classes: int, n_range: int, n_tree: int) -> Classes:
-    """Make room for so many classes, all of them without rows."""
+    """Make room for classes without rows."""
     return Classes(
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
         np.zeros((n_tree, n_classes), np.int32), np.zeros(n_classes, np.int64),

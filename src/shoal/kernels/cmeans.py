@@ -46,7 +46,7 @@ def renew_tree(leaf, over, weight, share, total):
 
 
 class Shares(NamedTuple):
-    """How far the tuple at hand is from each centre, and scratch."""
+    """How far the current tuple is from each centre, and scratch."""
 
     share: np.ndarray  # int64 (n_range + n_tree, n_classes): by column, ranges first
     total: np.ndarray  # int64 (n_classes)

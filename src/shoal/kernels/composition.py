@@ -13,13 +13,13 @@ BY_BOXES, NOT_IN = -1, -2  # in place of a class: any class whose box contains t
 MOST = np.int64(1) << 62
 ROOT = 0  # the depth of a search at which only the boxes that are known count
 ANY, RARE = range(2)  # the rows of J: in all cases, and where the value is rare in some class
-SEEN = 64  # different sets of people that are told apart at each view
+SEEN = 64  # different sets of people that are distinguished at each view
 
 
 class Boxes(NamedTuple):
     """The boxes of all classes of all views: a piece for each column that a view speaks about."""
 
-    column: np.ndarray  # int32 (entries): column of each entry; a view's entries stand together
+    column: np.ndarray  # int32 (entries): column of each entry; a view's entries are adjacent
     entry_at: np.ndarray  # int64 (n_views + 1): where a view's entries begin
     piece_at: np.ndarray  # int64 (entries): where an entry's pieces begin, one for each class
     low: np.ndarray  # int32 (pieces)
@@ -31,7 +31,7 @@ class Boxes(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How often each value stands in each class: for each class a list of values, ascending."""
+    """How often each value appears in each class: for each class a list of values, ascending."""
 
     class_at: np.ndarray  # int64 (n_views): number of a view's first class
     begin: np.ndarray  # int64 (all classes + 1)
@@ -233,7 +233,7 @@ def is_new(search, depth, mark):
 
 @inner
 def find_candidates(boxes, counts, cases, case, codes, k, candidates):
-    """List the classes that may be the person's own in the views that do not tell; return these views.
+    """List the classes that may be the person's own in the views that leave it open; return these views.
 
     Writes `candidates`.
     """
@@ -388,7 +388,7 @@ def count_joint(
 ) -> None:
     """Compute J of the cases in `order`, which all are in the same views.
 
-    Cases of one class of the view `pivot` stand together, so that its box is looked into once; -1 for
+    Cases of one class of the view `pivot` are adjacent, so that its box is looked into once; -1 for
     no view. Writes `joint` (2, cases): the smallest number of people, at ANY and at RARE.
     """
     n_views, n, most = len(cases.label), len(people.weight), int(boxes.n_classes.sum())

@@ -25,7 +25,7 @@ class Wants(NamedTuple):
 
 
 def empty_wants(n_classes: int, n_values: int, n_goals: int, room: np.ndarray) -> Wants:
-    """Make room for so many classes."""
+    """Make room for the wants of classes."""
     return Wants(
         np.zeros((n_classes, n_values), np.int64), np.zeros((n_classes, n_goals), np.int64),
         np.zeros((n_classes, n_values), np.bool_), room,
@@ -34,7 +34,7 @@ def empty_wants(n_classes: int, n_values: int, n_goals: int, room: np.ndarray) -
 
 @inner
 def renew_wants(goals, wants, c):
-    """Mark anew what a class wants. Writes `wants`."""
+    """Mark again what a class wants. Writes `wants`."""
     for g in range(goals.kind.shape[0]):
         pairs = wants.pairs[c, g]
         mark_helpful(goals, g, wants.counts[c], pairs, pairs, wants.helpful[c], wants.room)
@@ -83,7 +83,7 @@ def cheapest_wanting(goals, wants, cost, number, n_open, row):
 
 @inner
 def note_joined(goals, wants, c, row):
-    """Count a row that has joined a class, and mark anew what that wants. Writes `wants`."""
+    """Count a row that has joined a class, and mark again what that wants. Writes `wants`."""
     if wants is not None:
         count_joined(goals, wants, c, row)
         renew_wants(goals, wants, c)

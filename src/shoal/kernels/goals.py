@@ -223,7 +223,7 @@ def likeness(counts, begin, end, pairs, whole, total, beta, enhanced):
     largest, nearest = 0.0, 0.0
     for value in range(begin, end):
         if counts[value] > 0 and whole[value] == 0:
-            return np.inf, np.inf  # only when it is tried out what a value that nobody has would do
+            return np.inf, np.inf  # only when a value that nobody has is tried out
         if counts[value] * total > whole[value] * pairs:
             grows = gain(counts[value], pairs, whole[value], total)
             surprise = -np.log(whole[value] / total)
@@ -281,14 +281,14 @@ def judged_alone(kind, bound, second, counts, begin, end, pairs, holders, room):
 
 
 @inner
-def judged_beside(goals, g, kind, bound, counts, pairs, room):
-    """Judge a class beside the whole release; see `judged`."""
+def judged_against_all(goals, g, kind, bound, counts, pairs, room):
+    """Judge a class against the whole release; see `judged`."""
     begin, end, whole = goals.begin[g], goals.begin[g + 1], goals.whole
     total = np.int64(0)
     for value in range(begin, end):
         total += whole[value]
     if pairs == 0:
-        return True, 0.0, 0.0  # whoever finds a person there knows no more than the table tells
+        return True, 0.0, 0.0  # anyone who finds a person there learns no more than from the whole table
     if BASIC <= kind <= ENHANCED:
         largest, nearest = likeness(counts, begin, end, pairs, whole, total, bound, kind == ENHANCED)
         return largest <= bound, largest, nearest - 1.0
@@ -314,7 +314,7 @@ def judged(goals, g, counts, pairs, holders, room):
     """
     kind, bound = goals.kind[g], goals.bound[g]
     if kind >= EQUAL:
-        holds, achieved, lack = judged_beside(goals, g, kind, bound, counts, pairs, room)
+        holds, achieved, lack = judged_against_all(goals, g, kind, bound, counts, pairs, room)
     else:
         holds, achieved, lack = judged_alone(
             kind, bound, goals.second[g], counts, goals.begin[g], goals.begin[g + 1], pairs, holders, room
@@ -421,7 +421,7 @@ def count_rows(goals, tally, rows, joins):
 
 @entry
 def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
-    """Judge every class, whose rows stand together in `rows` and end at `ends`; return whether all are good.
+    """Judge every class, whose rows are adjacent in `rows` and end at `ends`; return whether all are good.
 
     Where `stops` is set, the first class that is not good is the last one judged. Writes `holds`
     (n_classes, G), `achieved` (n_classes, G) and `people` (n_classes). `tally` is the same before and after;
@@ -443,7 +443,7 @@ def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
 
 
 def all_good(goals: Goals, tally: Tally, rows: LongArray, ends: LongArray) -> bool:
-    """Return whether all classes are good; their rows stand together in `rows` and end at `ends`."""
+    """Return whether all classes are good; their rows are adjacent in `rows` and end at `ends`."""
     n_classes, n_goals = len(ends), len(goals.kind)
     holds, achieved = np.zeros((n_classes, n_goals), np.bool_), np.zeros((n_classes, n_goals))
     people = np.zeros(n_classes, np.int64)

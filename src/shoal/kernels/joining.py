@@ -5,7 +5,7 @@ each class costs with the row is kept by column, and only the columns that diffe
 
 Classes are either boxes or centroids; the other parameter is None. Numba leaves out what is done only
 `if boxes is not None` where it is, but would compile an `else`: so each is asked for. A box costs what one
-row of the class costs once the row at hand has joined, a centroid its distance from the row.
+row of the class costs once the current row has joined, a centroid its distance from the row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Settings(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What each open class costs with the row at hand. int32 for boxes, int64 for centroids."""
+    """What each open class costs with the current row. int32 for boxes, int64 for centroids."""
 
     share: np.ndarray  # (n_range + n_tree, n_classes): by column, ranges first
     total: np.ndarray  # (n_classes)
@@ -43,7 +43,7 @@ class Costs(NamedTuple):
 
 
 def costs_of(numbers: np.ndarray, n_columns: int, most_nodes: int, *, boxes: bool) -> Costs:
-    """Make the scratch for so many open classes."""
+    """Make the scratch for open classes."""
     n_classes, kind = len(numbers), np.int32 if boxes else np.int64
     total = np.zeros(n_classes, kind)
     return Costs(
@@ -113,7 +113,7 @@ def renew(costs, boxes, centroids, trees, span, position, leaf, row, n_open):
 
 @inner
 def renew_class(costs, boxes, centroids, trees, span, position, leaf, row, c):
-    """Bring one class up to date after the row at hand has joined it. Writes `costs`."""
+    """Bring one class up to date after the current row has joined it. Writes `costs`."""
     n_range = span.shape[0]
     costs.total[c] = 0
     for col in range(n_range):
@@ -163,18 +163,30 @@ def drop_columns(values, at, n_open):
 
 
 @inner
+def drop_box(boxes, at, n_open):
+    """Take out a box. Writes `boxes`."""
+    drop_columns(boxes.low, at, n_open)
+    drop_columns(boxes.high, at, n_open)
+    drop_columns(boxes.node, at, n_open)
+    drop(boxes.size, at, n_open)
+    drop(boxes.diversity, at, n_open)
+
+
+@inner
+def drop_centroid(centroids, at, n_open):
+    """Take out a centroid. Writes `centroids`."""
+    drop_columns(centroids.sum, at, n_open)
+    drop_columns(centroids.node, at, n_open)
+    drop(centroids.size, at, n_open)
+
+
+@inner
 def close_class(costs, boxes, centroids, at, n_open):
     """Take a class out of the open ones; the others keep their order. Writes all."""
     if boxes is not None:
-        drop_columns(boxes.low, at, n_open)
-        drop_columns(boxes.high, at, n_open)
-        drop_columns(boxes.node, at, n_open)
-        drop(boxes.size, at, n_open)
-        drop(boxes.diversity, at, n_open)
+        drop_box(boxes, at, n_open)
     if centroids is not None:
-        drop_columns(centroids.sum, at, n_open)
-        drop_columns(centroids.node, at, n_open)
-        drop(centroids.size, at, n_open)
+        drop_centroid(centroids, at, n_open)
     drop_columns(costs.share, at, n_open)
     drop(costs.total, at, n_open)
     drop(costs.number, at, n_open)

@@ -4,7 +4,7 @@ A class is a tuple of nodes with the rows that are published with it. What a nod
 the way up, so the distortion from one node to another above it is the difference of their costs,
 and Dist(C1, C2) = (n1 + n2) F(t12) - n1 F(t1) - n2 F(t2), where F adds up the costs of a tuple.
 
-Classes stand in no order: where one vanishes, the last one takes its place.
+Classes are in no order: where one vanishes, the last one takes its place.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def judge(classes, c, k, goals, tally):
 
 @inner
 def start(leaf, tuples, trees, classes, k, goals, tally, work):
-    """Make a class of each set of equal rows, which stand together. Writes `classes`, `work`."""
+    """Make a class of each set of equal rows, which are adjacent. Writes `classes`, `work`."""
     n = tuples.shape[0]
     for row in range(n):
         c = tuples[row]
@@ -285,7 +285,7 @@ def suppress(classes, n_classes, c):
 
 @entry
 def merge_small(leaf, tuples, order, trees, classes, goals, tally, cursor, settings, work):
-    """Merge classes that are not good, the one with the earliest row in `order` first, for a while.
+    """Merge classes that are not good, the one with the earliest row in `order` first.
 
     With no classes they are made first: one of each set of equal rows. Writes `classes`, `tally`, `cursor`
     and `work`.

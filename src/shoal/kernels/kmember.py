@@ -1,7 +1,7 @@
 """The inner loops of k-member clustering, on fixed-point costs.
 
-A *unit* is a set of rows that the algorithm cannot tell apart: one quasi tuple (with a class
-label, one tuple and label). Units stand in canonical order, their rows too, so "the lowest
+A *unit* is a set of rows that the algorithm cannot distinguish: one quasi tuple (with a class
+label, one tuple and label). Units are in canonical order, their rows too, so "the lowest
 position among equals" is the first unit with the best cost and that unit's first free row.
 
 All costs are integers, so sums are exact in any order: columns can be brought up to date one at
@@ -34,7 +34,7 @@ class Units(NamedTuple):
 
     position: np.ndarray  # int32 (n_range, m): fixed-point positions; a missing value lies at 2 x span
     leaf: np.ndarray  # int32 (n_tree, m): leaf codes
-    head: np.ndarray  # int64 (m): where in `rows` the unit's first free row stands
+    head: np.ndarray  # int64 (m): where in `rows` the unit's first free row is
     end: np.ndarray  # int64 (m): one past its last row
     tuple_id: np.ndarray  # int32 (m): units of one quasi tuple share a number
     label: np.ndarray  # int32 (m): class label code; all zero when labels play no part
@@ -202,7 +202,7 @@ def scan_all(units, trees, box, old, span, changed, afresh, scan):
 
 @inner
 def scan_blocks(units, trees, box, old, span, changed, afresh, scan, parallel_from):
-    """Scan all blocks; by several threads from so many blocks on, None for never."""
+    """Scan all blocks; by several threads from `parallel_from` blocks on, None for never."""
     n_blocks = number_of_blocks(scan)
     if parallel_from is not None and n_blocks >= parallel_from:
         scan_parallel(units, trees, box, old, span, changed, afresh, scan, n_blocks)
@@ -213,7 +213,7 @@ def scan_blocks(units, trees, box, old, span, changed, afresh, scan, parallel_fr
 
 @inner
 def earliest(units, rows, unit, n_units):
-    """Among the units of one quasi tuple, return the one whose first free row stands first."""
+    """Among the units of one quasi tuple, return the one whose first free row comes first."""
     best = unit
     other = unit + 1
     while other < n_units and units.tuple_id[other] == units.tuple_id[unit]:

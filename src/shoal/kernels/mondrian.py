@@ -1,6 +1,6 @@
 """The inner loops of Mondrian: groups of rows are cut in place until nothing can be cut.
 
-A group is a stretch of `rows`; inside it rows stand in canonical order. Groups that wait are kept
+A group is a stretch of `rows`; inside it rows are in canonical order. Groups that wait are kept
 on a stack, low part on top, so that classes are numbered depth first.
 """
 
@@ -132,7 +132,7 @@ def child_over(trees, col, node, leaf):
 def name_parts(n_children, k, work):
     """Give each child its part; small ones share a rest, which joins the smallest part if too small.
 
-    The children stand in `work.buffer`. Returns the number of parts. Writes `work.child_part`, `work.sizes`.
+    The children are in `work.buffer`. Returns the number of parts. Writes `work.child_part`, `work.sizes`.
     """
     parts, rest = 0, 0
     for at in range(n_children):

@@ -1,6 +1,6 @@
 """Scans of all quasi tuples from one of them: the rows nearest to it, by distance or by what they drag.
 
-Tuples stand in canonical order, each with the number of its rows. Costs are fixed-point integers, so
+Tuples are in canonical order, each with the number of its rows. Costs are fixed-point integers, so
 results are exact and do not depend on who scans what.
 """
 
@@ -16,7 +16,7 @@ from shoal.kernels.trees import reach_from
 
 BLOCK = 2048  # tuples whose costs stay in the first-level cache
 INDEX_BITS = 32  # a key is a cost and below it a tuple, so that sorted keys are in a fixed order
-SOME = 3  # a first box is sought among so many times k rows
+SOME = 3  # a first box is sought among this many times k rows
 N_KEPT = 0  # of the state of a scan: keys of the last scan; their tuples are a first guess for the next
 NO_LIMIT = np.int32((1 << 31) - 1)
 

@@ -1,6 +1,6 @@
 """Classes that fail a privacy goal are repaired: they exchange rows with others, merge, or are left out.
 
-Classes stand in the order of their first rows. A class looks for others among those that are near to
+Classes are in the order of their first rows. A class looks for others among those that are near to
 it in that order, as many as `reach` on either side, so that the work stays within bounds.
 """
 
@@ -124,7 +124,7 @@ def note(goals, tally, counts, c):
 
 @inner
 def note_all(goals, tally, all_rows, rows, classes, ordered, ends, counts, trees):
-    """Give every class its rows, which stand together in `ordered`, and count them.
+    """Give every class its rows, which are adjacent in `ordered`, and count them.
 
     Writes `rows`, `classes`, `counts` and `all_rows`; `tally` is empty before and after.
     """
@@ -174,7 +174,7 @@ def find_in_reach(rows, classes, c, trees, reach, room):
 
 @inner
 def choose_cheapest(n, most, room):
-    """List the places of at most so many classes, the cheapest first; of equals the one found first.
+    """List the places of at most `most` classes, the cheapest first; of equals the one found first.
 
     Returns how many. Writes `room`.
     """
@@ -203,7 +203,7 @@ def choose_cheapest(n, most, room):
 def united_lack(goals, tally, counts, other):
     """Return about what the class in the tally lacks together with another: people of both count twice.
 
-    Writes `tally`, and takes it back.
+    Writes `tally`, and restores it.
     """
     lack = max(0, goals.k - tally.size[PEOPLE] - counts.people[other]) / goals.k
     for value in range(tally.counts.shape[0]):
@@ -222,7 +222,7 @@ def partner(goals, tally, counts, n, room):
     """Return which of the n nearest classes to merge with: where the least is lost for what is won.
 
     `tally` holds the rows of the class that fails. What is won is by how much less it lacks. Where nothing
-    is won, or nobody has counted, the cheapest is taken.
+    is won, or nothing was counted, the cheapest is taken.
     """
     best, least = 0, np.inf
     if counts.counts.shape[1] == 0:
@@ -375,7 +375,7 @@ def take_row(rows, classes, c, row, trees):
 
 @inner
 def leave_out(goals, all_rows, rows, classes, c):
-    """Leave a class out if what remains is still good as a whole; tell whether. Writes all but `goals`."""
+    """Leave a class out if what remains is still good as a whole; return whether. Writes all but `goals`."""
     count_class(goals, all_rows, rows, c, False)
     if not is_good(goals, all_rows):
         count_class(goals, all_rows, rows, c, True)
@@ -439,7 +439,7 @@ def repair_class(
 def repair_classes(
     goals, tally, other, all_rows, counts, rows, classes, ordered, ends, trees, cursor, settings, labels, room
 ):
-    """Make classes of rows that stand together in `ordered` and end at `ends`; repair some that fail.
+    """Make classes of rows that are adjacent in `ordered` and end at `ends`; repair some that fail.
 
     All tallies are empty before the first call; `all_rows` counts everybody who is still there. `classes`
     has room behind its classes for boxes that are tried out. Once all classes are done, writes the class of

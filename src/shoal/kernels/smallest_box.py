@@ -310,7 +310,7 @@ def search_box(search, n, needed, best):
 
 @inner
 def smallest_box(tuples, trees, k, one, scan, search):
-    """Return the least D of any k rows of which the tuple's are some; -1 if the steps do not suffice."""
+    """Return the least D of any k rows that include the tuple's; -1 if the steps are not enough."""
     needed = k - tuples.size[one]
     gather_least(scan, tuples.size, SOME * k)
     n = take_nearest(scan, one, search)
@@ -328,7 +328,7 @@ def smallest_box(tuples, trees, k, one, scan, search):
 def smallest_boxes(tuples, trees, k, ones, steps, scan, search, near, found, taken):
     """Find the least D of any k rows with each of some tuples. Writes `near`, `found`, `taken`.
 
-    near: D of the tuple and its (k - 1)-th nearest other row. found: -1 where `steps` did not suffice.
+    near: D of the tuple and its (k - 1)-th nearest other row. found: -1 where `steps` were not enough.
     taken: the steps that were.
     """
     for at in range(ones.shape[0]):

@@ -1,7 +1,7 @@
 """Classes that grow from a seed row as long as they stay narrow.
 
 The units, their costs and the scans over them are those of k-member: a unit is the set of rows
-with one quasi tuple, and its first free row stands for all of them.
+with one quasi tuple, and its first free row represents all of them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def unit_of(units, n_units, number):
 def grow_all(units, trees, box, old, scan, span, rows, tuples, order, labels, cursor, settings, changed):
     """Open classes, each with the first free row in `order`, until a call has scanned enough.
 
-    rows: 0 .. n - 1; the rows of a unit stand together. tuples: the tuple of each row. changed:
+    rows: 0 .. n - 1; the rows of a unit are adjacent. tuples: the tuple of each row. changed:
     (n_range + n_tree), scratch. Writes everything but `trees`, `span`, `rows`, `tuples`, `order` and
     `settings`.
     """

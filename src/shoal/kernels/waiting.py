@@ -1,4 +1,4 @@
-"""Groups of rows that wait on a stack to be cut, and how far the work has come."""
+"""Groups of rows that wait on a stack to be cut, and the progress of the work."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, LongArray
 
-_SAMPLE = 2000  # classes that tell how a group spreads
+_SAMPLE = 2000  # classes that show how a group spreads
 _TURNS = 2  # of a random direction towards the longest: more would make it the same in every round
 
 

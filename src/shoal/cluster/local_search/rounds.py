@@ -1,4 +1,4 @@
-"""The rounds of the search: every round new blocks, each searched for itself, side by side."""
+"""The rounds of the search: every round has new blocks, searched in parallel."""
 
 from __future__ import annotations
 

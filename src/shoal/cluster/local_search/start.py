@@ -15,7 +15,7 @@ from shoal.cluster.local_search.workers import Workers
 if TYPE_CHECKING:
     from shoal.kernels.local_search.start import Started
 
-CELL_ROWS = 3000  # rollouts above this bring nothing
+CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
 _PROBES = 8  # cells in which growth from single rows is tried first
@@ -36,7 +36,7 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
             found[numbers[at]] = result
             tick(len(found) / len(cells))
 
-    # Growth takes long and rarely wins on trees, often on numbers: a few cells tell.
+    # Growth takes long and rarely wins on trees, often on numbers: a few cells show which.
     probes = list(range(0, len(cells), -(-len(cells) // _PROBES)))
     start(probes, True)
     wins = sum(found[number].is_grown for number in probes)

@@ -29,7 +29,7 @@ class Workers:
             self._tallies.put(None if goals is None else empty_tally(goals))
 
     def run(self, tasks: Iterable[Callable[[Any], T]]) -> Generator[tuple[int, T], None, None]:
-        """Run tasks, each with a tally; give their numbers and results as they come to an end.
+        """Run tasks, each with a tally; give their numbers and results as they finish.
 
         Closing the iterator early drops the tasks that have not begun.
         """

@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
 
 def empty_block(cell, n_rows, n_classes):
-    """Make room for so many rows and classes."""
+    """Make room for rows and classes."""
     n_columns, n_range = cell.codes.shape[1], cell.span.shape[0]
     return Block(
         np.full(n_rows, NOBODY), np.full(n_rows, NOBODY), np.full(n_rows, NOBODY),
@@ -140,7 +140,7 @@ def show(cell, block, c):
 
 @inner
 def recount(cell, block, c):
-    """Find the extremes of a class anew. Writes `block`."""
+    """Find the extremes of a class from its rows. Writes `block`."""
     for col in range(cell.codes.shape[1]):
         block.low[c, col], block.low2[c, col] = UP, UP
         block.high[c, col], block.high2[c, col] = DOWN, DOWN
@@ -218,7 +218,7 @@ def begin_step(block):
 
 @inner
 def end_step(block):
-    """Let the changes of a step stand. Writes `block`."""
+    """Accept the changes of a step. Writes `block`."""
     block.state[SAVES] = 0
 
 

@@ -27,7 +27,7 @@ N_FOUND = 0  # of the state of `Cuts`: how many there are
 BEST = 0  # the cut that saves most
 TURN = 0  # of the turns of `CutWork`: a number for each time that marks are made
 N_ENDS = 0  # where a list of ends says how many there are; they follow in no order
-# Typed, because Numba compiles a function anew for each number that is written at a call.
+# Typed, because Numba compiles a function again for each number that is written at a call.
 ZERO, ONE, TWO = np.int64(0), np.int64(1), np.int64(2)
 INSIDE, OUTSIDE, WHOLE = np.int64(0), np.int64(1), np.int64(2)  # the boxes of `CutWork.side_low`
 
@@ -63,7 +63,7 @@ class CutWork(NamedTuple):
     stack: np.ndarray  # int64 (m, 2): groups still to be cut
     second_stack: np.ndarray  # the same, of a rollout
     nothing: np.ndarray  # int64 (0)
-    state: np.ndarray  # uint64 (1): for random numbers that nobody draws
+    state: np.ndarray  # uint64 (1): for random numbers that are never drawn
 
 
 def no_cuts():
@@ -75,7 +75,7 @@ def no_cuts():
 
 
 def cut_work(cell, n_rows):
-    """Make room for groups of up to so many rows."""
+    """Make room for groups of up to `n_rows` rows."""
     n_columns = cell.codes.shape[1]
     leaves = np.int64(1)
     for tree in range(cell.n_leaves.shape[0]):
@@ -356,7 +356,7 @@ def is_good_group(cell, rows, begin, end):
 
 @inner
 def keep_allowed(cell, rows, begin, end, cuts):
-    """Strike out the cuts of which a side would not be a good class. Writes `cuts`, `rows`."""
+    """Remove the cuts that leave a side which is no good class. Writes `cuts`, `rows`."""
     kept = 0
     for at in range(cuts.state[N_FOUND]):
         middle = part(cell.codes, rows, begin, end, cuts.col[at], cuts.low[at], cuts.high[at])

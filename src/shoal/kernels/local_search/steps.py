@@ -1,6 +1,6 @@
 """Steps that rebuild a class or a few: shed, create, recreate, dissolve. Each may make things worse.
 
-A step only changes `block`, with every class saved before. Whether it stands is decided afterwards.
+A step only changes `block`, with every class saved before. Whether it is accepted is decided afterwards.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def is_good_class(cell, block, c):
 
 @inner
 def give_away(cell, block, row, near):
-    """Give a row that is nowhere to the class where it costs least; tell whether there is one.
+    """Give a row that is nowhere to the class where it costs least; return whether there is one.
 
     Its last class does not get it back. Where goals forbid it, the next `ASKED` classes are asked.
     """
@@ -149,7 +149,7 @@ def cheapest_loan(cell, block, c, found, work):
 
 @inner
 def refill(cell, block, c, work):
-    """Borrow rows for a class until it is good; tell whether there were enough."""
+    """Borrow rows for a class until it is good; return whether there were enough."""
     found = find_close(cell, block, c, LENDERS, cell.k, work)
     for _ in range(4 * cell.k):
         if is_good_class(cell, block, c):
@@ -285,7 +285,7 @@ def label_parts(n_parts, work):
 
 @inner
 def rebuild(cell, n, state, cuts, inner, cut_room, work):
-    """Part a pool anew by noisy cuts, by rollouts or by growth; return the number of parts."""
+    """Part a pool again by noisy cuts, by rollouts or by growth; return the number of parts."""
     way = share(state)
     if way < 0.35:
         first = below(state, n)
@@ -306,7 +306,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
 
 @inner
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
-    """Pool a class with some near ones and part them anew."""
+    """Pool a class with some near ones and part them again."""
     found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ZERO, work)
     n = pool_rows(cell, block, c, found, work)
     n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
