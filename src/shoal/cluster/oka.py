@@ -85,7 +85,8 @@ class _Passes(Joining):
 
     def classes(self) -> Any:
         """Return the centroids of all classes."""
-        return self._gathered()[0]
+        centroids, _ = self._gathered()
+        return centroids
 
     def kernel(self) -> Any:
         """Return the kernel that lets rows join."""
@@ -140,7 +141,8 @@ class _Passes(Joining):
         return numbers[self.labels]
 
     def _own_distances(self) -> LongArray:
-        return self._gathered()[1]
+        _, distances = self._gathered()
+        return distances
 
     def _gathered(self) -> tuple[Any, LongArray]:
         """Return the centroids of all classes, and how far each row is from its own."""

@@ -289,9 +289,10 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
     way = share(state)
     if way < 0.35:
         first = below(state, n)
-        return grow_classes(
+        n_grown, _ = grow_classes(
             cell, work.pool, ZERO, n, first, work.labels, work.low, work.high, work.size, work.helpful
-        )[0]
+        )
+        return n_grown
     work.ends[N_ENDS] = 0
     if way < 0.75:
         stack = cut_room.stack
