@@ -11,12 +11,13 @@ from unittest import mock
 
 from processes import yardstick_file
 
+from shoal.arrays import IntArray
 from shoal.bound.lower_bound import lower_bound
 from shoal.cluster import METHODS
 from shoal.cluster.local_search import schedule
 from shoal.measure.loss import loss
 from shoal.measure.readings import tight_costs
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 
 OWN = "local-search"
 EFFORTS = ("quick", "normal", "high")

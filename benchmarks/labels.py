@@ -77,7 +77,9 @@ def goals_of(asked: str, column: str, number: int) -> list[dict[str, Any]]:
 
 def cases(method: str) -> list[str]:
     """Return what a method is asked for; one that has no classes keeps no goals."""
-    return ["none", "l-diversity", "t-closeness", "subject"] if METHODS[method].has_classes else ["none"]
+    return (
+        ["none", "l-diversity", "t-closeness", "subject"] if METHODS[method].shape.has_classes else ["none"]
+    )
 
 
 def generated(number: int) -> tuple[pl.DataFrame, dict[str, Any]]:

@@ -21,11 +21,12 @@ from rich.console import Console
 from rich.progress import track
 from tables import kept
 
+from shoal.arrays import IntArray
 from shoal.cluster import METHODS
 from shoal.engine import local
 from shoal.errors import InfeasibleError
 from shoal.recipe import Recipe
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 
 WARM_ROWS = 2000
 STDERR = Console(stderr=True)

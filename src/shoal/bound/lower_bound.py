@@ -38,8 +38,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.bound.confidence import lower_limit
-from shoal.bound.scans import LongArray, Scans, Share
+from shoal.bound.scans import Scans, Share
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import FixedColumns

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.table.columns import Encoded, IntArray, TreeColumn
+from shoal.arrays import IntArray, LongArray
+from shoal.table.columns import Encoded, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns
 
-LongArray = npt.NDArray[np.int64]
 Share = Callable[[float], None]  # called with the share of the work that is done
 
 # Combinations of values that are looked up together: their distances should fit into a fast cache, and be
@@ -93,15 +92,17 @@ class Scans:
         self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
     ) -> list[LongArray]:
         """Call a kernel for all tuples listed, in batches."""
+        from shoal.kernels.threads import share_out
+
         results = [np.zeros(len(ones), np.int64) for _ in range(n_results)]
         step = max(1, _LOOKED_UP // self.work_of_one)
 
-        def run(begin: int) -> None:
-            part = slice(begin, begin + step)
+        def run(begin: int, end: int) -> None:
+            part = slice(begin, end)
             with self._borrowed() as (scan, search):
                 call(ones[part], scan, search, *(result[part] for result in results))
 
-        _run_all(run, range(0, len(ones), step), tick)
+        share_out(run, len(ones), step, tick)
         return results
 
     @contextmanager
@@ -119,24 +120,6 @@ class Scans:
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
         return scan, empty_search(most, min(self.m, _MAX_CANDIDATES))
-
-
-def _run_all(run: Callable[[int], None], begins: Sequence[int], tick: Share) -> None:
-    """Run all batches, on as many threads as kernels may use."""
-    from shoal.kernels import n_threads
-
-    threads = min(n_threads(), len(begins))
-    if threads < 2:  # tiny tables are not worth a pool
-        for done, begin in enumerate(begins, 1):
-            run(begin)
-            tick(done / len(begins))
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for done, _ in enumerate(pool.map(run, begins), 1):
-            tick(done / len(begins))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an interrupt no new batch starts
 
 
 def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:

@@ -1,12 +1,12 @@
-"""The bucketization of Anatomy [xiao2006]: groups in which every sensitive value stands once."""
+"""The bucketization of Anatomy [xiao2006]: groups in which every sensitive value appears once."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.recipe.options import AnatomyOptions
@@ -15,25 +15,15 @@ from shoal.table.columns import Encoded
 
 _GROUPS_PER_CALL = 50_000  # between two calls progress is shown
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-
 
 class Anatomy(Clusterer[AnatomyOptions]):
     """Put rows into groups of at least l different sensitive values; quasi values play no part.
 
     The groups are not classes: their rows are not published alike, and k is not promised.
 
-    Parameters
-    ----------
-    k : int
-        Not used.
-    seed : int, optional
-        Chooses the rows that share a group. Whoever knows it can tell them apart again.
-    options : AnatomyOptions, optional
-        `l`: how many values a group has at least.
-    may_suppress : int, optional
-        Not used: no row is left out.
+    Parameters: see `Clusterer`. The seed chooses the rows that share a group; anyone who knows it
+    can separate them again. Option `l`: how many values a group has at least. `k` and
+    `may_suppress` are not used: no row is left out.
 
     Notes
     -----

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.recipe.options import CBOptions
@@ -16,9 +16,6 @@ from shoal.table.fixed import fixed_columns
 
 _ROWS_TIMES_ROUNDS = 5_000_000  # between two calls progress is shown and an interruption is seen
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-
 
 class CB(Clusterer[CBOptions]):
     """Split the rows in two around two centres, and so on in both halves, until none has 2k rows.
@@ -27,14 +24,8 @@ class CB(Clusterer[CBOptions]):
     lends rows to a side that has fewer than k, and makes the sides' means and most frequent values
     the next centres. Time grows a little faster than the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the first centres and the orders in which rows are visited.
-    options : CBOptions, optional
-        `rounds`, `ncp`, `l`, `label`.
+    Parameters: see `Clusterer`. The seed chooses the first centres and the orders in which rows are
+    visited. Options: `rounds`, `ncp`, `l`, `label`.
 
     Notes
     -----
@@ -49,7 +40,7 @@ class CB(Clusterer[CBOptions]):
     paper's loop would not end. Then rows are dealt by that value (figure 5) into groups of l, and
     neighbours are joined until they have k rows, because groups of l < k rows would break k. A privacy
     goal of that kind (variant "frequency") does the same. Other goals are kept by splitting only where
-    both halves meet them; rows that are dealt out may break them again, to be mended afterwards.
+    both halves meet them; rows that are dealt out may break them again, to be repaired afterwards.
 
     Every class has at least k rows, because no split is made that leaves fewer; without `l` it has
     at most 2k - 1, because a group of 2k rows is always split.
@@ -107,6 +98,7 @@ class CB(Clusterer[CBOptions]):
     ) -> Iterator[IntArray]:
         """Give the rows of each group that is not split any more, ascending."""
         from shoal.kernels import cb as kernel
+        from shoal.kernels.waiting import CLASSES, SETTLED, WAITING, all_waiting
 
         n, k = encoded.n_rows, self.k
         fixed = fixed_columns(encoded, np.arange(n), self.options.ncp)
@@ -124,19 +116,18 @@ class CB(Clusterer[CBOptions]):
             np.zeros((2, len(fixed.span)), np.int32), np.zeros((2, len(fixed.leaf)), np.int32),
             np.zeros(2, np.int64),
         )  # fmt: skip
-        stack, ends = np.zeros((n // k + 2, 2), np.int64), np.zeros(n // k + 1, np.int64)
-        stack[0] = 0, n
-        cursor = np.array([1, 0, 0], np.int64)
+        ends = np.zeros(n // k + 1, np.int64)
+        stack, cursor = all_waiting(n, n // k + 2)
         per_call = max(1, _ROWS_TIMES_ROUNDS // self.options.rounds)
-        settings = np.array([k, times or 0, per_call], np.int64)
+        settings = kernel.Settings(k, times or 0, per_call)
         goals, tally = self.goals_and_tally()
-        while cursor[0] > 0:
+        while cursor[WAITING] > 0:
             kernel.split_groups(
                 slots, trees, fixed.span, stack, ends, goals, tally, cursor, settings, sides, work
             )
             if progress is not None:
-                progress(int(cursor[2]) / n)
-        return iter(np.split(slots.row, ends[: cursor[1] - 1]))
+                progress(int(cursor[SETTLED]) / n)
+        return iter(np.split(slots.row, ends[: cursor[CLASSES] - 1]))
 
 
 def draw(n_rows: int, rounds: int, seed: int) -> IntArray:

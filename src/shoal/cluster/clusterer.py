@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.errors import InfeasibleError
 from shoal.recipe.options import Options
 from shoal.stages import Tick
@@ -26,7 +26,7 @@ class ClusterResult:
     where each row has a box of its own, is the number of neighbours in its group that it covers.
     """
 
-    labels: npt.NDArray[np.int32]
+    labels: IntArray
     remarks: tuple[str, ...] = ()
     levels: tuple[int, ...] | None = None
     ring: int | None = None
@@ -37,7 +37,7 @@ class ClusterResult:
         return int(self.labels.max(initial=-1)) + 1
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> LongArray:
         """The number of rows of each class."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.n_classes)
 
@@ -56,8 +56,8 @@ class Clusterer(ABC, Generic[OptionsT]):
     may_suppress : int, optional
         How many rows the method may leave out; most methods leave out none.
     goals : kernels.goals.Goals, optional
-        What every class needs besides k rows, for the rows that will be given to `fit`. Methods keep it
-        as far as they can while they build; the rest is mended afterwards.
+        What every class needs in addition to k rows, for the rows that will be given to `fit`. Methods keep
+        it as far as they can while they build; the rest is repaired afterwards.
     """
 
     options_type: ClassVar[type[Options]]
@@ -82,7 +82,7 @@ class Clusterer(ABC, Generic[OptionsT]):
     def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
 
-    def fit_predict(self, encoded: Encoded) -> npt.NDArray[np.int32]:
+    def fit_predict(self, encoded: Encoded) -> IntArray:
         """Label the rows, in the order of the input rows."""
         return encoded.in_input_order(self.fit(encoded).labels)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.recipe.options import CMeansOptions
 from shoal.stages import Tick
@@ -17,9 +17,6 @@ from shoal.table.fixed import FixedColumns, fixed_columns
 _STRETCH = 512  # tuples that one thread assigns before it takes the next ones
 _STEPS = 1024  # feature weights are rounded to multiples of 1 / 1024
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-
 
 class CMeans(Clusterer[CMeansOptions]):
     """Assign rows to the nearest of n / k centres, weigh the columns by how well they fit, repeat.
@@ -28,14 +25,8 @@ class CMeans(Clusterer[CMeansOptions]):
     changes any more, classes below k merge with the class where the loss grows least. Time grows
     with the square of the number of rows over k, times the number of rounds.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the rows that are the first centres.
-    options : CMeansOptions, optional
-        `rounds`: at most so many.
+    Parameters: see `Clusterer`. The seed chooses the rows that are the first centres. Option
+    `rounds`: their greatest number.
 
     Notes
     -----
@@ -122,7 +113,7 @@ class _Rounds:
         return labels
 
     def _move(self, labels: IntArray) -> None:
-        """Move the centres, then weigh the columns anew."""
+        """Move the centres, then weigh the columns again."""
         from shoal.kernels import cmeans as kernel
 
         fixed = self.fixed

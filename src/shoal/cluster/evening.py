@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from shoal.arrays import BoolArray, IntArray, LongArray
 
 _MOST_WANTS = 50_000_000  # classes times values, above which no class is preferred
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 def wants_of(goals: Any, labels: IntArray, n_classes: int, *, prefers: bool) -> Any:
@@ -29,12 +27,10 @@ def wants_of(goals: Any, labels: IntArray, n_classes: int, *, prefers: bool) -> 
     return wants
 
 
-def given_up(
-    goals: Any, tally: Any, rows: LongArray, labels: IntArray, n_classes: int, k: int
-) -> npt.NDArray[np.bool_]:
+def given_up(goals: Any, tally: Any, rows: LongArray, labels: IntArray, n_classes: int, k: int) -> BoolArray:
     """Mark which of the rows, class by class in the order in which they would go, a class gives up."""
     from shoal.kernels.filling import spared
 
     begins = np.searchsorted(labels[rows], np.arange(n_classes + 1))
-    marks: npt.NDArray[np.bool_] = spared(goals, tally, rows, begins, k)
+    marks: BoolArray = spared(goals, tally, rows, begins, k)
     return marks

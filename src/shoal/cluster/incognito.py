@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import InfeasibleError
 from shoal.recipe.options import IncognitoOptions
@@ -20,9 +20,7 @@ from shoal.table.intervals import nodes_at_level, with_trees
 
 _MAX_KEY = 1 << 62
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-Lattice = npt.NDArray[np.bool_]  # one axis for each column, one entry for each level
+Lattice = BoolArray  # one axis for each column, one entry for each level
 
 
 class Incognito(Clusterer[IncognitoOptions]):
@@ -32,14 +30,8 @@ class Incognito(Clusterer[IncognitoOptions]):
     the least distortion is published. Time grows with the number of combinations that cannot be
     ruled out by looking at fewer columns.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Not used: Incognito draws nothing.
-    may_suppress : int, optional
-        How many rows in smaller groups may be left out.
+    Parameters: see `Clusterer`. Up to `may_suppress` rows in smaller groups are left out. The seed
+    is not used: Incognito draws nothing.
 
     Notes
     -----
@@ -160,21 +152,23 @@ class _Search:
             totals += np.array(of_level).reshape([-1 if a == axis else 1 for a in range(admissible.ndim)])
         vectors = np.argwhere(admissible)
         bounds = totals[tuple(vectors.T)]
-        best: tuple[int, tuple[int, ...]] | None = None
+        least: int | None = None
+        best: tuple[int, ...] = ()
         for at in np.argsort(bounds, kind="stable"):
-            if best is not None and bounds[at] > best[0]:
+            if least is not None and bounds[at] > least:
                 break
             vector = tuple(vectors[at].tolist())
-            found = (int(bounds[at]) + self._left_out(vector), vector)
-            best = found if best is None else min(best, found)
-        if best is None:  # the roots are admissible but where groups share people
+            cost = int(bounds[at]) + self._left_out(vector)
+            if least is None or (cost, vector) < (least, best):
+                least, best = cost, vector
+        if least is None:  # the roots are admissible except where groups share people
             raise InfeasibleError(
                 "infeasible.goal",
                 "No levels were found at which all goals are met: some people have several values, and too "
                 "many of them share one.",
                 "loosen the goals, or keep one row for each person",
             )
-        return best[1]
+        return best
 
     def _left_out(self, vector: tuple[int, ...]) -> int:
         """Return what leaving out the rows in small groups adds to the cost of a vector."""
@@ -200,7 +194,7 @@ class _Search:
 
 
 def _groups(columns: list[_Column], vector: tuple[int, ...], leaves: IntArray) -> LongArray:
-    """Number the group of each tuple; after each column anew, so that numbers stay small."""
+    """Number the group of each tuple, again after each column, so that numbers stay small."""
     groups = np.zeros(leaves.shape[1], np.int64)
     for column, level, leaf in zip(columns, vector, leaves, strict=True):
         codes = column.codes[level]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.errors import Fault, RecipeError
 from shoal.recipe.options import KACAOptions
@@ -25,16 +25,8 @@ class KACA(Clusterer[KACAOptions]):
     stub of its rows and keeps its own detail. Time grows with the square of the number of distinct
     tuples.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the order in which small classes are merged.
-    options : KACAOptions, optional
-        `weights`, `beta`, `outlier`.
-    may_suppress : int, optional
-        How many rows `outlier` may leave out.
+    Parameters: see `Clusterer`. The seed chooses the order in which small classes are merged.
+    Options: `weights`, `beta`, `outlier`, which leaves out up to `may_suppress` rows.
 
     Notes
     -----
@@ -87,17 +79,18 @@ class KACA(Clusterer[KACAOptions]):
         )  # fmt: skip
         goals, tally = self.goals_and_tally()
         outlier = -1 if self.options.outlier is None else round(self.options.outlier * fixed.unit)
-        cursor = np.array([0, 0, min(self.may_suppress, n - self.k)], np.int64)
-        settings = np.array([self.k, outlier, _CLASSES_PER_CALL], np.int64)
+        cursor = np.zeros(3, np.int64)
+        cursor[kernel.MAY_SUPPRESS] = min(self.may_suppress, n - self.k)
+        settings = kernel.Settings(self.k, outlier, _CLASSES_PER_CALL)
         order = draw(n, self.seed)
         args = (fixed.leaf, encoded.tuple_of_row, order, fixed.trees, classes, goals, tally)
         kernel.merge_small(*args, cursor, settings, work)  # makes the classes
         done = 0.0
-        while not classes.good[: cursor[1]].all() and cursor[1] > 1:
-            cursor[0] = 0  # a class that was good may have given a stub away that it needed
-            while cursor[0] < n:
+        while not classes.good[: cursor[kernel.CLASSES]].all() and cursor[kernel.CLASSES] > 1:
+            cursor[kernel.DONE] = 0  # a class that was good may have given a stub away that it needed
+            while cursor[kernel.DONE] < n:
                 kernel.merge_small(*args, cursor, settings, work)
-                done = max(done, int(cursor[0]) / n)
+                done = max(done, int(cursor[kernel.DONE]) / n)
                 if progress is not None:
                     progress(done)
         if progress is not None:
@@ -116,7 +109,7 @@ class KACA(Clusterer[KACAOptions]):
         return {name: Whd(tuple(weights[name])) if name in weights else Whd() for name in heights}
 
 
-def draw(n_rows: int, seed: int) -> npt.NDArray[np.int64]:
+def draw(n_rows: int, seed: int) -> LongArray:
     """Draw the order of the rows whose small classes are merged first."""
     return np.random.Generator(np.random.PCG64(seed)).permutation(n_rows)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import BLOCK as _BLOCK
 from shoal.cluster.units import PARALLEL_FROM as _PARALLEL_FROM
@@ -29,14 +29,8 @@ class KMember(Clusterer[KMemberOptions]):
     The fewer than `k` rows left over at the end join the class where the loss grows least. Time
     grows with the square of the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the first row and the order of the rows left over.
-    options : KMemberOptions, optional
-        `opens`, `anchor`, `label`, `class_penalty`.
+    Parameters: see `Clusterer`. The seed chooses the first row and the order of the rows left over.
+    Options: `opens`, `anchor`, `label`, `class_penalty`.
 
     Notes
     -----
@@ -89,7 +83,7 @@ class KMember(Clusterer[KMemberOptions]):
         return ClusterResult(growth.labels)
 
 
-def draw(n_rows: int, seed: int) -> tuple[int, npt.NDArray[np.int64]]:
+def draw(n_rows: int, seed: int) -> tuple[int, LongArray]:
     """Draw the first row and the order in which rows left over are placed."""
     random = np.random.Generator(np.random.PCG64(seed))
     return int(random.integers(n_rows)), random.permutation(n_rows)
@@ -104,7 +98,7 @@ class _Growth:
         k: int,
         options: KMemberOptions,
         start: int,
-        label: npt.NDArray[np.int32] | None,
+        label: IntArray | None,
         goals_and_tally: tuple[Any, Any],
     ) -> None:
         from shoal.kernels import kmember as kernel
@@ -115,7 +109,7 @@ class _Growth:
         self.goals, tally = goals_and_tally
         n_values = 0 if tally is None else len(tally.counts)
         taken = np.zeros(0 if self.goals is None else n, np.int64)
-        self.work = kernel.Work(tally, np.zeros(n_values, np.bool_), taken, np.zeros(1, np.int64))
+        self.work = kernel.Work(tally, np.zeros(n_values, np.bool_), taken)
         self.rows, begins = _units(encoded, _kinds(encoded, label, self.goals))
         heads = self.rows[begins]
         fixed = fixed_columns(encoded, heads)
@@ -125,10 +119,12 @@ class _Growth:
         opens = options.opens == "start"
         if opens:
             self._put_first(place, int(begins[first]))
-        self.cursor = np.array([0, n, first, first if opens else -1, 0], np.int64)
+        self.cursor = np.zeros(5, np.int64)
+        self.cursor[kernel.FREE], self.cursor[kernel.ORIGIN] = n, first
+        self.cursor[kernel.OPENER] = first if opens else -1
         penalty = 0 if label is None else round(options.class_penalty * fixed.unit)
         n_labels = 1 if label is None else int(label.max()) + 1
-        self.settings = np.array([k, 1, int(options.anchor == "first"), penalty], np.int64)
+        self.settings = kernel.Settings(k, 1, options.anchor == "first", penalty)
         self.counts = np.zeros(n_labels, np.int64)
         self._allocate(fixed, begins, encoded.tuple_of_row[heads], label, heads)
 
@@ -139,10 +135,10 @@ class _Growth:
     def _allocate(
         self,
         fixed: FixedColumns,
-        begins: npt.NDArray[np.int64],
-        tuple_ids: npt.NDArray[np.int32],
-        label: npt.NDArray[np.int32] | None,
-        heads: npt.NDArray[np.int64],
+        begins: LongArray,
+        tuple_ids: IntArray,
+        label: IntArray | None,
+        heads: LongArray,
     ) -> None:
         from shoal.kernels import kmember as kernel
         from shoal.kernels.classes import empty_classes
@@ -162,8 +158,9 @@ class _Growth:
         """Grow classes until fewer than k rows are free."""
         from shoal.kernels import kmember as kernel
 
-        while self.cursor[1] >= self.k:
-            self.settings[1] = max(1, _SCANS_PER_CALL // (int(self.scan.n_units[0]) * (self.k + 1)))
+        while self.cursor[kernel.FREE] >= self.k:
+            of_class = int(self.scan.state[kernel.N_UNITS]) * (self.k + 1)
+            self.settings = self.settings._replace(n_classes=max(1, _SCANS_PER_CALL // of_class))
             kernel.grow(
                 self.units, self.trees, self.box, self.old, self.scan, self.fixed.span, self.rows,
                 self.labels, self.classes, self.goals, self.work, self.cursor, self.settings, self.counts,
@@ -171,11 +168,12 @@ class _Growth:
             )  # fmt: skip
             if progress is not None:
                 # Each class is cheaper than the one before: the work left goes with the square.
-                progress(1 - (int(self.cursor[1]) / self.n) ** 2)
+                progress(1 - (int(self.cursor[kernel.FREE]) / self.n) ** 2)
 
-    def place_leftovers(self, priority: npt.NDArray[np.int64]) -> None:
+    def place_leftovers(self, priority: LongArray) -> None:
         """Give the rows left over, in random order, to the classes that they cost least."""
         from shoal.kernels.classes import place_leftovers
+        from shoal.kernels.kmember import GROWN
 
         left = np.flatnonzero(self.labels < 0)
         left = left[np.argsort(priority[left])]
@@ -183,27 +181,25 @@ class _Growth:
             return
         points = fixed_columns(self.encoded, left)
         place_leftovers(
-            left, points.position, points.leaf, self.classes, int(self.cursor[0]), self.trees,
+            left, points.position, points.leaf, self.classes, int(self.cursor[GROWN]), self.trees,
             self.fixed.span, self.labels,
         )  # fmt: skip
 
 
-def _kinds(encoded: Encoded, label: npt.NDArray[np.int32] | None, goals: Any) -> npt.NDArray[np.int64]:
-    """Number the rows that a class can tell apart although their quasi values are equal."""
-    told_apart = [] if label is None else [label]
+def _kinds(encoded: Encoded, label: IntArray | None, goals: Any) -> LongArray:
+    """Number the rows that a class can distinguish although their quasi values are equal."""
+    distinguished = [] if label is None else [label]
     if goals is not None:
-        told_apart += [*goals.code, *([] if encoded.person is None else [goals.person])]
+        distinguished += [*goals.code, *([] if encoded.person is None else [goals.person])]
     kinds = np.zeros(encoded.n_rows, np.int64)
-    for codes in told_apart:
+    for codes in distinguished:
         keys = kinds * (int(codes.max()) + 2) + codes + 1  # -1 is a missing value
         kinds = np.unique(keys, return_inverse=True)[1]
     return kinds
 
 
-def _units(
-    encoded: Encoded, kinds: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Group the rows that the algorithm cannot tell apart.
+def _units(encoded: Encoded, kinds: LongArray) -> tuple[LongArray, LongArray]:
+    """Group the rows that the algorithm cannot distinguish.
 
     Returns the rows, unit by unit and ascending within a unit, and where each unit begins.
     """

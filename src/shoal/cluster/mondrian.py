@@ -20,15 +20,9 @@ class Mondrian(Clusterer[MondrianOptions]):
     of the group's node, missing from present values. When that cut is not allowed, in the next
     widest. Time grows a little faster than the number of rows.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Mondrian draws nothing, but the canonical order of equal rows, by which "relaxed" deals them
-        out, depends on it.
-    options : MondrianOptions, optional
-        `mode`: "strict" keeps equal values together, "relaxed" deals them out to balance the parts.
+    Parameters: see `Clusterer`. Option `mode`: "strict" keeps equal values together, "relaxed"
+    deals them out to balance the parts. Mondrian draws nothing, but the canonical order of equal
+    rows, by which "relaxed" deals them out, depends on the seed.
 
     Notes
     -----
@@ -56,6 +50,7 @@ class Mondrian(Clusterer[MondrianOptions]):
     def fit(self, encoded: Encoded, progress: Tick | None = None) -> ClusterResult:
         """Label the rows, in the order of the encoded rows."""
         from shoal.kernels import mondrian as kernel
+        from shoal.kernels.waiting import SETTLED, WAITING, all_waiting
 
         n = encoded.n_rows
         check_feasible(n, self.k)
@@ -68,17 +63,15 @@ class Mondrian(Clusterer[MondrianOptions]):
             np.zeros(len(encoded.columns), np.int64), np.zeros(len(encoded.columns), np.int64),
             np.zeros(parts, np.int64), np.zeros(parts, np.int64),
         )  # fmt: skip
-        stack = np.zeros((parts, 2), np.int64)
-        stack[0] = 0, n
-        cursor = np.array([1, 0, 0], np.int64)
-        settings = np.array([self.k, int(self.options.mode == "relaxed"), _ROWS_PER_CALL], np.int64)
+        stack, cursor = all_waiting(n, parts)
+        settings = kernel.Settings(self.k, self.options.mode == "relaxed", _ROWS_PER_CALL)
         rows, labels = np.arange(n), np.full(n, -1, np.int32)
         table = _table(encoded, fixed)
         goals, tally = self.goals_and_tally()
-        while cursor[0] > 0:
+        while cursor[WAITING] > 0:
             kernel.cut_groups(table, fixed.trees, rows, labels, stack, goals, tally, cursor, settings, work)
             if progress is not None:
-                progress(int(cursor[2]) / n)
+                progress(int(cursor[SETTLED]) / n)
         return ClusterResult(labels)
 
 

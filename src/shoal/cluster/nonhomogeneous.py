@@ -19,14 +19,8 @@ class NH(Clusterer[NHOptions]):
     inside a box its sensitive values belong to is decided by one secret shift for each group. Time
     is that of Mondrian.
 
-    Parameters
-    ----------
-    k : int
-        Number of rows that a box covers, at least 2.
-    seed : int, optional
-        Not used: Mondrian draws nothing, and the shift is secret.
-    options : NHOptions, optional
-        `mode`: how Mondrian cuts.
+    Parameters: see `Clusterer`. `k` is the number of rows that a box covers. The seed is not used:
+    Mondrian draws nothing, and the shift is secret. Option `mode`: how Mondrian cuts.
 
     Notes
     -----

@@ -24,7 +24,7 @@ from shoal.recipe.options import Options
 
 @dataclass(frozen=True)
 class MethodInfo:
-    """What `shoal methods` tells about a method."""
+    """What `shoal methods` says about a method."""
 
     name: str
     clusterer: type[Clusterer[Any]]
@@ -144,7 +144,7 @@ _ALL = [
         idea="Put the rows of Mondrian's groups on rings; publish a box over k neighbours for each row.",
         cost="O(n log n + n k) time, O(n) memory",
         guarantees="k originals fit each published row and k published rows fit each original; no classes; "
-        "a secret shift; can be verified only beside the original",
+        "a secret shift; can be verified only with the original",
     ),
     MethodInfo(
         name="anatomy",
@@ -153,7 +153,7 @@ _ALL = [
         idea="Publish quasi and sensitive values in two tables, joined by groups of l different values.",
         cost="O(n log n) time, O(n) memory",
         guarantees="groups of at least l values, none with a share above 1 / l; protects the sensitive "
-        "value alone: quasi values stand as they are, and k is not promised",
+        "value alone: quasi values are published as they are, and k is not promised",
     ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}

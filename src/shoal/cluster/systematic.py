@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster import evening
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
+from shoal.cluster.joining import ROWS_TIMES_CLASSES as _ROWS_TIMES_CLASSES
+from shoal.cluster.joining import Joining
 from shoal.recipe.options import SystematicOptions
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
-from shoal.table.fixed import FixedColumns, fixed_columns
-
-_ROWS_TIMES_CLASSES = 200_000_000  # between two calls progress is shown and an interruption is seen
-_NO_LIMIT = 1 << 62
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 
 class Systematic(Clusterer[SystematicOptions]):
@@ -28,28 +23,16 @@ class Systematic(Clusterer[SystematicOptions]):
     join again: first the classes that still have fewer than k, then any. Time grows with the
     square of the number of rows over k.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the rows that open the classes.
-    options : SystematicOptions, optional
-        `seeds`: "systematic" draws one position for all runs of k rows, "random" one for each.
+    Parameters: see `Clusterer`. The seed chooses the rows that open the classes. Option `seeds`:
+    "systematic" draws one position for all runs of k rows, "random" one for each.
 
     Notes
     -----
     Follows tables 9 and 10 of [bhaladhare2016]_, which restate [kabir2011]_. Settled here: there are
     floor(n / k) runs of k rows, and the last n mod k rows open no class; no class is full while the
     rows join for the first time; all classes give up rows before any of these joins again, in the
-    order of the classes and, within one, in the order in which it had got them.
-
-    With further privacy goals, a class that meets them keeps the rows without which it would not, and a
-    row given up goes first to classes that it brings nearer to theirs. Then other classes may be left
-    with fewer than k rows, to be mended afterwards.
-
-    Without goals every class has at least k rows: as long as one has fewer, only such classes receive,
-    and the rows given up suffice, because there are n >= k x floor(n / k) rows.
+    order of the classes and, within one, in the order in which it had got them. For why every class has
+    k rows, and what privacy goals change, see `cluster.joining.Joining`.
 
     Examples
     --------
@@ -73,17 +56,16 @@ class Systematic(Clusterer[SystematicOptions]):
         n = encoded.n_rows
         check_feasible(n, self.k)
         seeds = draw(n, self.k, self.seed, self.options)
-        labels = np.full(n, -1, np.int32)
-        labels[seeds] = np.arange(len(seeds))
         goals, tally = self.goals_and_tally()
-        joining = _Joining(fixed_columns(encoded, np.arange(n)), labels, len(seeds), goals, progress)
-        joining.run(np.delete(np.arange(n), seeds), _NO_LIMIT, prefers=False)
+        # Rows may join twice: the first time is most of the work.
+        joining = _Boxes(encoded, len(seeds), goals, progress, 1.2 * n, _ROWS_TIMES_CLASSES)
+        joining.cluster(seeds)
+        labels = joining.labels
         given_up = _last_added(labels, seeds, self.k)
         if goals is not None:
             given_up = _spared(labels, seeds, self.k, goals, tally)
         labels[given_up] = -1
-        placed = joining.run(given_up, self.k)
-        joining.run(given_up[placed:], _NO_LIMIT)
+        joining.fill(given_up, self.k)
         return ClusterResult(labels)
 
 
@@ -105,7 +87,7 @@ def _last_added(labels: IntArray, seeds: LongArray, k: int) -> LongArray:
 
 
 def _spared(labels: IntArray, seeds: LongArray, k: int, goals: Any, tally: Any) -> LongArray:
-    """List the same, but for rows without which a class would no longer meet its goals."""
+    """List the same, except rows without which a class would no longer meet its goals."""
     latest = np.arange(len(labels), 0, -1)
     latest[seeds] = len(labels) + 1  # a class got its seed first and gives it up last
     rows = np.lexsort((latest, labels))
@@ -113,43 +95,22 @@ def _spared(labels: IntArray, seeds: LongArray, k: int, goals: Any, tally: Any) 
     return rows[np.lexsort((rows, labels[rows]))]
 
 
-class _Joining:
-    """Rows that join classes, and the calls of the kernel."""
+class _Boxes(Joining):
+    """Classes as boxes."""
 
-    def __init__(
-        self, fixed: FixedColumns, labels: IntArray, n_classes: int, goals: Any, progress: Tick | None
-    ) -> None:
-        self.fixed, self.labels, self.n_classes, self.progress = fixed, labels, n_classes, progress
-        self.goals = goals
-        self.done = 0
+    boxes = True
 
-    def run(self, rows: LongArray, limit: int, *, prefers: bool = True) -> int:
-        """Let rows join classes that have fewer than `limit`; return how many could.
-
-        With `prefers`, rows go first to classes that they bring nearer to the privacy goals.
-        """
-        from shoal.kernels import systematic as kernel
-        from shoal.kernels.classes import Classes, box_rows, empty_classes
+    def classes(self) -> Any:
+        """Return the boxes of all classes."""
+        from shoal.kernels.classes import box_rows, empty_classes
 
         fixed = self.fixed
-        n_range, n_tree = len(fixed.span), len(fixed.leaf)
-        classes = empty_classes(self.n_classes, n_range, n_tree)
+        classes = empty_classes(len(self.kept), len(fixed.span), len(fixed.leaf))
         box_rows(self.labels, fixed.position, fixed.leaf, classes, fixed.trees, fixed.span)
-        is_open = np.flatnonzero(classes.size < limit)
-        classes = Classes(*(np.ascontiguousarray(values[..., is_open]) for values in classes))
-        offers = kernel.offers_of(is_open, n_range + n_tree, len(fixed.trees.parent))
-        cursor = np.array([0, len(is_open)], np.int64)
-        per_call = max(1, _ROWS_TIMES_CLASSES // max(1, len(is_open)))
-        settings = np.array([limit, per_call], np.int64)
-        wants = evening.wants_of(self.goals, self.labels, self.n_classes, prefers=prefers)
-        goals = None if wants is None else self.goals
-        while cursor[0] < len(rows) and cursor[1] > 0:
-            kernel.join_cheapest(
-                rows, fixed.position, fixed.leaf, classes, offers, fixed.trees, fixed.span, self.labels,
-                goals, wants, cursor, settings,
-            )  # fmt: skip
-            if self.progress is not None:
-                # Rows may join twice: the first time is most of the work.
-                self.progress(min(1.0, (self.done + int(cursor[0])) / (1.2 * len(self.labels))))
-        self.done += int(cursor[0])
-        return int(cursor[0])
+        return classes
+
+    def kernel(self) -> Any:
+        """Return the kernel that lets rows join."""
+        from shoal.kernels.systematic import join_cheapest
+
+        return join_cheapest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.units import empty_box, empty_scan, tuple_units
 from shoal.recipe.options import ThresholdOptions
@@ -16,9 +16,6 @@ from shoal.table.fixed import fixed_columns
 
 _UNITS_PER_CALL = 20_000_000  # between two calls progress is shown and an interruption is seen
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-
 
 class Threshold(Clusterer[ThresholdOptions]):
     """Grow a class from a random row by the closest rows while it stays narrow; begin again.
@@ -27,17 +24,9 @@ class Threshold(Clusterer[ThresholdOptions]):
     allowed, and else join the class where the loss grows least. Time grows with the number of rows
     times the number of times that a class widens.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses the order of the rows that open classes.
-    options : ThresholdOptions, optional
-        `threshold`: what one row of a class must cost less than. By default a quarter of the number
-        of quasi columns.
-    may_suppress : int, optional
-        How many rows may be left out.
+    Parameters: see `Clusterer`. The seed chooses the order of the rows that open classes. Option
+    `threshold`: what one row of a class must cost less than, by default a quarter of the number of
+    quasi columns.
 
     Notes
     -----
@@ -95,19 +84,19 @@ class Threshold(Clusterer[ThresholdOptions]):
         limit = min(ceil(width * fixed.unit), (1 << 30) - 1)
         labels = np.full(n, -1, np.int32)
         cursor = np.zeros(3, np.int64)
-        settings = np.array([limit, _UNITS_PER_CALL], np.int64)
+        settings = kernel.Settings(limit, _UNITS_PER_CALL)
         box, old, scan = empty_box(fixed), empty_box(fixed), empty_scan(len(units.head))
         changed = np.zeros(len(fixed.span) + len(fixed.leaf), np.bool_)
-        while cursor[0] < n:
+        while cursor[kernel.DONE] < n:
             kernel.grow_all(
                 units, fixed.trees, box, old, scan, fixed.span, np.arange(n), encoded.tuple_of_row, order,
                 labels, cursor, settings, changed,
             )  # fmt: skip
             if progress is not None:
-                progress(int(cursor[0]) / n)
+                progress(int(cursor[kernel.DONE]) / n)
         return labels
 
-    def _suppressed(self, labels: IntArray, sizes: LongArray) -> npt.NDArray[np.bool_]:
+    def _suppressed(self, labels: IntArray, sizes: LongArray) -> BoolArray:
         """Mark the rows of deleted classes that are left out."""
         left, chosen = self.may_suppress, np.zeros(len(sizes), dtype=bool)
         for number in np.flatnonzero(sizes < self.k):
@@ -124,7 +113,7 @@ def draw(n_rows: int, seed: int) -> LongArray:
     return np.random.Generator(np.random.PCG64(seed)).permutation(n_rows)
 
 
-def _renumbered(labels: IntArray, kept: npt.NDArray[np.bool_]) -> IntArray:
+def _renumbered(labels: IntArray, kept: BoolArray) -> IntArray:
     """Number the classes that remain without gaps; rows of the others get -1."""
     numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
     return numbers[labels]

@@ -40,9 +40,10 @@ def empty_box(fixed: FixedColumns) -> Any:
 
 def empty_scan(n_units: int, block: int = BLOCK, parallel_from: int = PARALLEL_FROM) -> Any:
     """Make room for the costs of all units."""
-    from shoal.kernels.kmember import Scan
+    from shoal.kernels.kmember import N_UNITS, Scan
 
     n_blocks = -(-n_units // block)
-    cost, best, n = np.zeros(n_units, np.int32), np.zeros(n_blocks, np.int32), np.array([n_units])
+    cost, best, state = np.zeros(n_units, np.int32), np.zeros(n_blocks, np.int32), np.zeros(1, np.int64)
+    state[N_UNITS] = n_units
     # Without threads nothing is compiled for them.
-    return Scan(cost, best, n, block, parallel_from if n_blocks >= parallel_from else None)
+    return Scan(cost, best, state, block, parallel_from if n_blocks >= parallel_from else None)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.composition.together import Group, JointGoal, LongArray, Rows, Value, box_pieces
+from shoal.arrays import LongArray
+from shoal.composition.together import Group, JointGoal, Rows, Value, box_pieces
 from shoal.composition.view import View
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.table.columns import Encoded

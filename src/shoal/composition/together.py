@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.composition.view import View
 from shoal.errors import PromiseError
 from shoal.measure.released import classes_of
 from shoal.table.boxes import Piece, pieces_of
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.frames import series
 from shoal.table.sensitive import comparable
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 22  # entries of M that are held in memory at once
 _BUDGET = 4096  # choices of own rows that are tried for a person when several views leave them open
 
-Bools = npt.NDArray[np.bool_]
-LongArray = npt.NDArray[np.int64]
 Value = tuple[str | None, ...]
 
 
@@ -44,14 +43,14 @@ class Rows:
     A row that is in no view is not `checked`, and holds. Its `m` and `j` are 0.
     """
 
-    checked: Bools
+    checked: BoolArray
     m: LongArray
     j: LongArray
-    exempt: Bools
-    j_holds: Bools
-    goal_holds: Mapping[str, Bools]
+    exempt: BoolArray
+    j_holds: BoolArray
+    goal_holds: Mapping[str, BoolArray]
 
-    def holds(self, k: int) -> Bools:
+    def holds(self, k: int) -> BoolArray:
         """Mark the rows for which no attack was found."""
         found = (self.m >= k) & self.j_holds
         for of_goal in self.goal_holds.values():
@@ -130,9 +129,9 @@ class Group:
     values: pl.DataFrame
     value: IntArray
     labels: IntArray
-    is_in: Bools
+    is_in: BoolArray
     codes: IntArray
-    known: Bools
+    known: BoolArray
 
     @classmethod
     def of(
@@ -177,7 +176,7 @@ class Group:
         from shoal.kernels.composition import MOST, NOT_IN, People
 
         counting = self.is_in[self.known] if self.known.any() else self.is_in
-        checked: Bools = np.logical_or.reduce(counting, axis=0)
+        checked: BoolArray = np.logical_or.reduce(counting, axis=0)
         n_rows = len(self.value)
         asked = [goal for goal in goals if set(goal.columns) <= set(self.link)]
         m, j = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
@@ -221,7 +220,7 @@ class Group:
 
     def _remaining(
         self, cases: Cases, people: People, goals: Sequence[JointGoal]
-    ) -> tuple[LongArray, dict[str, Bools]]:
+    ) -> tuple[LongArray, dict[str, BoolArray]]:
         """Return |M| of each case and whether M meets each goal, one block at a time."""
         from shoal.kernels.composition import leave_over
 

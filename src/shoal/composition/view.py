@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.errors import RecipeError
 from shoal.measure.released import classes_of
 from shoal.recipe import Recipe
 from shoal.recipe.options import METHODS
 from shoal.table import forms
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.frames import series
 from shoal.table.sensitive import comparable
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.arrays import BoolArray
 from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
-from shoal.dangers.scene import Bools, Codes, Scene
+from shoal.dangers.scene import Codes, Scene
 from shoal.table.columns import QuasiColumn
 from shoal.table.frames import series
 from shoal.table.sensitive import comparable
@@ -44,7 +45,7 @@ def _different(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes[codes >= 0])))
 
 
-def _correspond(codes: Codes, quasi: Codes) -> Bools | None:
+def _correspond(codes: Codes, quasi: Codes) -> BoolArray | None:
     """Mark the rows whose two values correspond one to one; None unless nearly all repeated ones do."""
     there, back = rules(codes, quasi, _MIN_SUPPORT), rules(quasi, codes, _MIN_SUPPORT)
     both = follows(there, codes, quasi) & follows(back, quasi, codes)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.dangers.danger import NOTABLE, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
-from shoal.table.columns import IntArray
 
 _MIN_SUPPORT = 2  # rows that a rule is learned from
 

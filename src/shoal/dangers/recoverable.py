@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from shoal.arrays import BoolArray
 from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
-from shoal.dangers.scene import Bools, Codes, Scene
+from shoal.dangers.scene import Codes, Scene
 from shoal.recode.publish import Published
 from shoal.table.columns import QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import value_text
@@ -83,10 +84,10 @@ def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Ce
     return _Cells(column, published.partner[hidden])
 
 
-def _exact(scene: Scene, published: Published, column: QuasiColumn) -> Bools:
+def _exact(scene: Scene, published: Published, column: QuasiColumn) -> BoolArray:
     """Mark the classes that publish the exact value of all their rows."""
     low, high = class_extremes(column, published.labels, published.classes.height)
-    alike: Bools = low == high
+    alike: BoolArray = low == high
     if scene.recipe.output.values == "microaggregate":
         return alike
     parts = [series(published.classes, name) for name in published.names[column.name]]

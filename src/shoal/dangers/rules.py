@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.dangers.scene import Bools, Codes
-from shoal.table.columns import IntArray
-from shoal.table.readings import FloatArray
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.dangers.scene import Codes
 
 _DENSE = 1 << 22  # pairs of values that are counted in one array
 _TIMES_SURER = 10  # a rule is wrong at most a tenth as often as always guessing its value
@@ -62,10 +61,10 @@ def _counted(keys: Codes, n_keys: int) -> tuple[Codes, Codes]:
     return counted["key"].to_numpy(), counted["len"].to_numpy().astype(np.int64)
 
 
-def follows(found: Rules, codes: Codes, others: Codes | IntArray) -> Bools:
+def follows(found: Rules, codes: Codes, others: Codes | IntArray) -> BoolArray:
     """Mark the rows whose value in the other column is the one that the rule gives."""
     named = np.append(found.value, -1)[codes]  # a missing value, -1, takes the extra last entry
-    marks: Bools = (named >= 0) & (named == others)
+    marks: BoolArray = (named >= 0) & (named == others)
     return marks
 
 

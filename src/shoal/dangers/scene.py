@@ -6,17 +6,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.recipe import Recipe
 from shoal.recode.publish import Published
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.frames import series
 from shoal.table.sensitive import comparable
 
-Codes = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+Codes = LongArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,7 +83,7 @@ class Scene:
     word: str = "classes"
 
     @cached_property
-    def inside(self) -> Bools:
+    def inside(self) -> BoolArray:
         """Mark the released rows, in canonical order."""
         return self.labels >= 0
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, is_accepted, part, shown
 from shoal.dangers.scene import Codes, Scene, Values
 from shoal.errors import Fault, RecipeError
 from shoal.recipe import Recipe
-from shoal.table.columns import IntArray
 
 REFUSED = 0.5  # share of rows with a unique value above which a kept column is refused
 

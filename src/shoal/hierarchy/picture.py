@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoal.hierarchy.tree import IntArray, Tree
+from shoal.arrays import IntArray
+from shoal.hierarchy.tree import Tree
 
 # A value or group with fewer rows is not shown: it could single somebody out.
 RARE = 10

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.errors import HierarchyError
-
-IntArray = npt.NDArray[np.int32]
 
 ROOT_LABEL = "*"
 MISSING_LABEL = ""

@@ -16,6 +16,17 @@ from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.sorting import ranked
 from shoal.kernels.trees import heights_over, lifted, n_nodes
+from shoal.kernels.waiting import BEGIN, CLASSES, END, SETTLED, WAITING
+
+FIRST, SECOND = np.int64(0), np.int64(1)  # the sides; typed, so that what takes one is compiled once
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    k: int
+    times: int  # the l of l-diversity, 0 for none
+    n_rows: int  # looked at in this call, about
 
 
 class Slots(NamedTuple):
@@ -60,13 +71,13 @@ def compare_leaves(trees, col, leaves, begin, end, one, other, over, nearer):
     """Add one tree column to the difference of the distances. Writes `nearer`, `over`."""
     first, nodes = trees.leaf_at[col], trees.node_at[col]
     if n_nodes(trees, col) <= end - begin:  # a table by leaf pays
-        heights_over(trees, col, one, over[0])
-        heights_over(trees, col, other, over[1])
+        heights_over(trees, col, one, over[FIRST])
+        heights_over(trees, col, other, over[SECOND])
         for leaf in range(trees.last_leaf[nodes] + 1):  # a leaf is no earlier than its number
             node = trees.leaf_node[first + leaf]
-            over[0, leaf] = over[0, node] - over[1, node]
+            over[FIRST, leaf] = over[FIRST, node] - over[SECOND, node]
         for at in range(begin, end):
-            nearer[at] += over[0, leaves[at]]
+            nearer[at] += over[FIRST, leaves[at]]
         return
     one_node, other_node = trees.leaf_node[first + one], trees.leaf_node[first + other]
     for at in range(begin, end):
@@ -80,11 +91,11 @@ def compare(slots, begin, end, sides, trees, span, work):
     for at in range(begin, end):
         work.nearer[at] = 0
     for col in range(span.shape[0]):
-        one, other = sides.mean[0, col], sides.mean[1, col]
+        one, other = sides.mean[FIRST, col], sides.mean[SECOND, col]
         if one != other:
             compare_ranges(slots.position[col], begin, end, one, other, span[col], work.nearer)
     for col in range(slots.leaf.shape[0]):
-        one, other = sides.leaf[0, col], sides.leaf[1, col]
+        one, other = sides.leaf[FIRST, col], sides.leaf[SECOND, col]
         if one != other:
             compare_leaves(trees, col, slots.leaf[col], begin, end, one, other, work.over, work.nearer)
 
@@ -105,7 +116,7 @@ def deal(visit, begin, end, sides, work):
         work.side[slot] = goes_second
         second += goes_second
         ties += is_tie
-    sides.size[0], sides.size[1] = end - begin - second, second
+    sides.size[FIRST], sides.size[SECOND] = end - begin - second, second
     return ties
 
 
@@ -162,9 +173,9 @@ def settle_range(values, side, begin, end, span, sides, col):
         total1 += value if second and present else 0
         present0 += not second and present
         present1 += second and present
-    sides.mean[0, col] = (2 * total0 + present0) // (2 * present0) if present0 > 0 else missing
-    sides.mean[1, col] = (2 * total1 + present1) // (2 * present1) if present1 > 0 else missing
-    return sides.size[0] * min(high0 - low0, span) + sides.size[1] * min(high1 - low1, span)
+    sides.mean[FIRST, col] = (2 * total0 + present0) // (2 * present0) if present0 > 0 else missing
+    sides.mean[SECOND, col] = (2 * total1 + present1) // (2 * present1) if present1 > 0 else missing
+    return sides.size[FIRST] * min(high0 - low0, span) + sides.size[SECOND] * min(high1 - low1, span)
 
 
 @inner
@@ -253,7 +264,7 @@ def centres_moved(sides, before):
 def bisect(slots, begin, end, k, sides, trees, span, work):
     """Find the best of r partitions of a group into two sides of at least k. Writes `work.best`."""
     for which in range(2):
-        slot = slots.visit[0, begin + which]
+        slot = slots.visit[0, begin + which]  # in the order of the first round
         for col in range(span.shape[0]):
             sides.mean[which, col] = slots.position[col, slot]
         for col in range(slots.leaf.shape[0]):
@@ -279,7 +290,7 @@ def bisect(slots, begin, end, k, sides, trees, span, work):
 @inner
 def is_diverse(slots, begin, end, which, times, work):
     """Return whether `times` the most frequent sensitive value of one side is at most all values."""
-    counts, present, most = work.tally[1], 0, 0
+    counts, present, most = work.tally[FIRST], 0, 0
     for slot in range(begin, end):
         if work.best[slot] == which and slots.sensitive[slot] >= 0:
             present += 1
@@ -320,10 +331,10 @@ def part(slots, begin, end, work):
     """Move the slots of the first side before those of the second; return where the second begins."""
     middle = begin
     for slot in range(begin, end):
-        middle += work.best[slot] == 0
+        middle += work.best[slot] == FIRST
     first, second = begin, middle
     for slot in range(begin, end):
-        if work.best[slot] == 0:
+        if work.best[slot] == FIRST:
             work.moved[slot] = first
             first += 1
         else:
@@ -348,7 +359,7 @@ def part_visit(visit, begin, middle, end, work):
     first, second = begin, middle
     for at in range(begin, end):
         slot = work.nearer[at]
-        if work.best[slot] == 0:
+        if work.best[slot] == FIRST:
             visit[first] = work.moved[slot]
             first += 1
         else:
@@ -360,30 +371,30 @@ def part_visit(visit, begin, middle, end, work):
 def split_groups(slots, trees, span, stack, ends, goals, tally, cursor, settings, sides, work):
     """Split the groups that wait, for about as many rows as one call may look at.
 
-    stack: (n / k + 2, 2) begin and end of each group. ends: (n / k + 1) where each class ends.
-    cursor: [groups waiting, classes made, rows settled]. settings: [k, l or 0, rows in this call].
-    Writes everything but `trees`, `span`, `goals` and `settings`.
+    stack: (n / k + 2, 2). ends: (n / k + 1) where each class ends. For `stack` and `cursor` see
+    `kernels.waiting`. Writes everything but `trees`, `span`, `goals` and `settings`.
     """
-    k, times, budget = settings[0], settings[1], settings[2]
-    while cursor[0] > 0 and budget > 0:
-        cursor[0] -= 1
-        begin, end = stack[cursor[0], 0], stack[cursor[0], 1]
+    k, times, budget = settings.k, settings.times, settings.n_rows
+    while cursor[WAITING] > 0 and budget > 0:
+        cursor[WAITING] -= 1
+        begin, end = stack[cursor[WAITING], BEGIN], stack[cursor[WAITING], END]
         budget -= end - begin
         splits = end - begin >= 2 * k
         if splits:
             bisect(slots, begin, end, k, sides, trees, span, work)
         if splits and times > 0:
-            splits = is_diverse(slots, begin, end, 0, times, work)
-            splits = splits and is_diverse(slots, begin, end, 1, times, work)
+            splits = is_diverse(slots, begin, end, FIRST, times, work)
+            splits = splits and is_diverse(slots, begin, end, SECOND, times, work)
         if splits:
-            splits = is_good_side(slots, begin, end, 0, goals, tally, work)
-            splits = splits and is_good_side(slots, begin, end, 1, goals, tally, work)
+            splits = is_good_side(slots, begin, end, FIRST, goals, tally, work)
+            splits = splits and is_good_side(slots, begin, end, SECOND, goals, tally, work)
         if not splits:
-            ends[cursor[1]] = end
-            cursor[1] += 1
-            cursor[2] += end - begin
+            ends[cursor[CLASSES]] = end
+            cursor[CLASSES] += 1
+            cursor[SETTLED] += end - begin
             continue
         middle = part(slots, begin, end, work)
-        stack[cursor[0], 0], stack[cursor[0], 1] = middle, end
-        stack[cursor[0] + 1, 0], stack[cursor[0] + 1, 1] = begin, middle
-        cursor[0] += 2
+        top = cursor[WAITING]
+        stack[top, BEGIN], stack[top, END] = middle, end
+        stack[top + 1, BEGIN], stack[top + 1, END] = begin, middle
+        cursor[WAITING] += 2

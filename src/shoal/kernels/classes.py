@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.trees import Trees, lifted
-
-IntArray = npt.NDArray[np.int32]
 
 
 class Classes(NamedTuple):
@@ -24,7 +22,7 @@ class Classes(NamedTuple):
 
 
 def empty_classes(n_classes: int, n_range: int, n_tree: int) -> Classes:
-    """Make room for so many classes, all of them without rows."""
+    """Make room for classes without rows."""
     return Classes(
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
         np.zeros((n_tree, n_classes), np.int32), np.zeros(n_classes, np.int64),
@@ -126,7 +124,7 @@ def box_rows(
 
 
 def place_leftovers(
-    leftovers: npt.NDArray[np.int64],
+    leftovers: LongArray,
     positions: IntArray,
     leaves: IntArray,
     classes: Classes,

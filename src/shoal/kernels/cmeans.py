@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.classes import node_over_both, union_diversity
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import first_least
 from shoal.kernels.threads import share_out
 from shoal.kernels.trees import Trees, heights_over, lifted
-
-IntArray = npt.NDArray[np.int32]
 
 
 class Centres(NamedTuple):
@@ -48,7 +46,7 @@ def renew_tree(leaf, over, weight, share, total):
 
 
 class Shares(NamedTuple):
-    """How far the tuple at hand is from each centre, and scratch."""
+    """How far the current tuple is from each centre, and scratch."""
 
     share: np.ndarray  # int64 (n_range + n_tree, n_classes): by column, ranges first
     total: np.ndarray  # int64 (n_classes)
@@ -88,7 +86,7 @@ def assign(
     position: IntArray,
     leaf: IntArray,
     centres: Centres,
-    weights: npt.NDArray[np.int64],
+    weights: LongArray,
     trees: Trees,
     span: IntArray,
     stretch: int,

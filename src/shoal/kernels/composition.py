@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.compiling import entry, inner
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 BY_BOXES, NOT_IN = -1, -2  # in place of a class: any class whose box contains the person, or none
 MOST = np.int64(1) << 62
-SEEN = 64  # different sets of people that are told apart at each view
+ROOT = 0  # the depth of a search at which only the boxes that are known count
+ANY, RARE = range(2)  # the rows of J: in all cases, and where the value is rare in some class
+SEEN = 64  # different sets of people that are distinguished at each view
 
 
 class Boxes(NamedTuple):
     """The boxes of all classes of all views: a piece for each column that a view speaks about."""
 
-    column: np.ndarray  # int32 (entries): column of each entry; a view's entries stand together
+    column: np.ndarray  # int32 (entries): column of each entry; a view's entries are adjacent
     entry_at: np.ndarray  # int64 (n_views + 1): where a view's entries begin
     piece_at: np.ndarray  # int64 (entries): where an entry's pieces begin, one for each class
     low: np.ndarray  # int32 (pieces)
@@ -32,7 +31,7 @@ class Boxes(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How often each value stands in each class: for each class a list of values, ascending."""
+    """How often each value appears in each class: for each class a list of values, ascending."""
 
     class_at: np.ndarray  # int64 (n_views): number of a view's first class
     begin: np.ndarray  # int64 (all classes + 1)
@@ -234,7 +233,7 @@ def is_new(search, depth, mark):
 
 @inner
 def find_candidates(boxes, counts, cases, case, codes, k, candidates):
-    """List the classes that may be the person's own in the views that do not tell; return these views.
+    """List the classes that may be the person's own in the views that leave it open; return these views.
 
     Writes `candidates`.
     """
@@ -260,10 +259,10 @@ def find_candidates(boxes, counts, cases, case, codes, k, candidates):
 @inner
 def weigh_common(boxes, codes, weight, candidates, n_views, search):
     """Count the people inside all candidates of all views: fewer than any choice leaves."""
-    n_people = search.n_people[0]
+    n_people = search.n_people[ROOT]
     total = np.int64(0)
     for at in range(n_people):
-        person = search.people[0, at]
+        person = search.people[ROOT, at]
         common = True
         for depth in range(n_views):
             for one in range(candidates.begin[depth], candidates.begin[depth + 1]):
@@ -280,17 +279,17 @@ def weigh_common(boxes, codes, weight, candidates, n_views, search):
 def least_joint(boxes, people, candidates, n_views, least_possible, budget, search):
     """Choose one candidate of each view so that fewest people are inside all.
 
-    `search.people[0]` are those inside the boxes that are known. Returns the smallest number of all
+    `search.people[ROOT]` are those inside the boxes that are known. Returns the smallest number of all
     choices, and of those in which the value is rare in some class (`MOST` when there are none). Where
     the choices are too many, both are a number that is not above the smallest. Writes `search`.
     """
     least, least_rare = MOST, MOST
-    any_rare = search.rare[0]
+    any_rare = search.rare[ROOT]
     for one in range(candidates.begin[n_views]):
         any_rare = any_rare or candidates.rare[one]
     depth, tried = 0, 0
-    search.at[0] = candidates.begin[0]
-    search.n_seen[0] = 0
+    search.at[ROOT] = candidates.begin[0]
+    search.n_seen[ROOT] = 0
     while depth >= 0:
         one = search.at[depth]
         if one == candidates.begin[depth + 1]:
@@ -325,15 +324,15 @@ def least_joint(boxes, people, candidates, n_views, least_possible, budget, sear
 
 @inner
 def inside_known(boxes, people, cases, case, pivot, near, n_near, room):
-    """Put those of `near` who are inside the known boxes of a case into `room[0]`; return how many."""
+    """Put those of `near` who are inside the known boxes of a case into `room[ROOT]`; return how many."""
     n_people = n_near
     for at in range(n_near):
-        room[0, at] = near[at]
+        room[ROOT, at] = near[at]
     for view in range(cases.label.shape[0]):
         label = cases.label[view, case]
         if label >= 0 and view != pivot:
             # It writes at or before the place that it reads.
-            n_people = keep_inside(boxes, view, label, people.codes, room[0], n_people, room[0])
+            n_people = keep_inside(boxes, view, label, people.codes, room[ROOT], n_people, room[ROOT])
     return n_people
 
 
@@ -366,13 +365,13 @@ def write_joint(
         n_inside = inside_known(boxes, people, cases, case, pivot, near, n_near, search.people)
         n_open = find_candidates(boxes, counts, cases, case, people.codes, limits.k, candidates)
         if n_open == 0:
-            joint[0, case] = total_weight(search.people[0], n_inside, people.weight)
-            joint[1, case] = joint[0, case] if cases.rare[case] else MOST
+            joint[ANY, case] = total_weight(search.people[ROOT], n_inside, people.weight)
+            joint[RARE, case] = joint[ANY, case] if cases.rare[case] else MOST
         else:
-            search.n_people[0] = n_inside
-            search.rare[0] = cases.rare[case]
+            search.n_people[ROOT] = n_inside
+            search.rare[ROOT] = cases.rare[case]
             own = people.weight[cases.person[case]]
-            joint[0, case], joint[1, case] = least_joint(
+            joint[ANY, case], joint[RARE, case] = least_joint(
                 boxes, people, candidates, n_open, own, limits.budget, search
             )
 
@@ -389,9 +388,8 @@ def count_joint(
 ) -> None:
     """Compute J of the cases in `order`, which all are in the same views.
 
-    Cases of one class of the view `pivot` stand together, so that its box is looked into once; -1 for
-    no view. Writes `joint` (2, cases): the smallest number of people, and the smallest where the value
-    is rare in some class.
+    Cases of one class of the view `pivot` are adjacent, so that its box is looked into once; -1 for
+    no view. Writes `joint` (2, cases): the smallest number of people, at ANY and at RARE.
     """
     n_views, n, most = len(cases.label), len(people.weight), int(boxes.n_classes.sum())
     search = Search(

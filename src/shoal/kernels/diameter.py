@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.threads import share_out
 from shoal.kernels.trees import Trees, lifted
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 _CLASSES = 64  # that one thread measures before it takes the next ones
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import Goals, Tally, add, add_rows, is_good, mark_helpful, remove
-
-LongArray = npt.NDArray[np.int64]
 
 
 class Wants(NamedTuple):
@@ -27,7 +25,7 @@ class Wants(NamedTuple):
 
 
 def empty_wants(n_classes: int, n_values: int, n_goals: int, room: np.ndarray) -> Wants:
-    """Make room for so many classes."""
+    """Make room for the wants of classes."""
     return Wants(
         np.zeros((n_classes, n_values), np.int64), np.zeros((n_classes, n_goals), np.int64),
         np.zeros((n_classes, n_values), np.bool_), room,
@@ -36,7 +34,7 @@ def empty_wants(n_classes: int, n_values: int, n_goals: int, room: np.ndarray) -
 
 @inner
 def renew_wants(goals, wants, c):
-    """Mark anew what a class wants. Writes `wants`."""
+    """Mark again what a class wants. Writes `wants`."""
     for g in range(goals.kind.shape[0]):
         pairs = wants.pairs[c, g]
         mark_helpful(goals, g, wants.counts[c], pairs, pairs, wants.helpful[c], wants.room)
@@ -85,7 +83,7 @@ def cheapest_wanting(goals, wants, cost, number, n_open, row):
 
 @inner
 def note_joined(goals, wants, c, row):
-    """Count a row that has joined a class, and mark anew what that wants. Writes `wants`."""
+    """Count a row that has joined a class, and mark again what that wants. Writes `wants`."""
     if wants is not None:
         count_joined(goals, wants, c, row)
         renew_wants(goals, wants, c)
@@ -119,7 +117,7 @@ def mark_spared(goals, tally, rows, begins, k, given_up):
                 remove(goals, tally, rows[at])
 
 
-def spared(goals: Goals, tally: Tally, rows: LongArray, begins: LongArray, k: int) -> npt.NDArray[np.bool_]:
+def spared(goals: Goals, tally: Tally, rows: LongArray, begins: LongArray, k: int) -> BoolArray:
     """Return which rows classes give up; see `mark_spared`."""
     given_up = np.zeros(len(rows), np.bool_)
     mark_spared(goals, tally, rows, begins, k, given_up)

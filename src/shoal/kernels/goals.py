@@ -13,15 +13,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray, LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import sort_front
 
-LongArray = npt.NDArray[np.int64]
-
 # From EQUAL on, a class is compared with the whole release.
 DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
+PEOPLE, ROWS = range(2)  # of the size of a tally
 ROUNDING = 1e-9  # by which an entropy may fall short: it is a sum of rounded logarithms
 
 
@@ -49,7 +48,7 @@ class Tally(NamedTuple):
     counts: np.ndarray  # int64 (V)
     pairs: np.ndarray  # int64 (G)
     holders: np.ndarray  # int64 (G)
-    size: np.ndarray  # int64 (2): people, rows
+    size: np.ndarray  # int64 (2): PEOPLE, ROWS
     seen: np.ndarray  # int32 (people): rows of each person in the class
     seen_holder: np.ndarray  # int32 (G, people): those with a value
     seen_pair: np.ndarray  # int32 (G, most pairs)
@@ -79,8 +78,8 @@ def add(goals, tally, row):
     if goals is None:
         return
     person = goals.person[row]
-    tally.size[0] += tally.seen[person] == 0
-    tally.size[1] += 1
+    tally.size[PEOPLE] += tally.seen[person] == 0
+    tally.size[ROWS] += 1
     tally.seen[person] += 1
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
@@ -102,8 +101,8 @@ def remove(goals, tally, row):
         return
     person = goals.person[row]
     tally.seen[person] -= 1
-    tally.size[0] -= tally.seen[person] == 0
-    tally.size[1] -= 1
+    tally.size[PEOPLE] -= tally.seen[person] == 0
+    tally.size[ROWS] -= 1
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
         if value < 0:
@@ -224,7 +223,7 @@ def likeness(counts, begin, end, pairs, whole, total, beta, enhanced):
     largest, nearest = 0.0, 0.0
     for value in range(begin, end):
         if counts[value] > 0 and whole[value] == 0:
-            return np.inf, np.inf  # only when it is tried out what a value that nobody has would do
+            return np.inf, np.inf  # only when a value that nobody has is tried out
         if counts[value] * total > whole[value] * pairs:
             grows = gain(counts[value], pairs, whole[value], total)
             surprise = -np.log(whole[value] / total)
@@ -282,14 +281,14 @@ def judged_alone(kind, bound, second, counts, begin, end, pairs, holders, room):
 
 
 @inner
-def judged_beside(goals, g, kind, bound, counts, pairs, room):
-    """Judge a class beside the whole release; see `judged`."""
+def judged_against_all(goals, g, kind, bound, counts, pairs, room):
+    """Judge a class against the whole release; see `judged`."""
     begin, end, whole = goals.begin[g], goals.begin[g + 1], goals.whole
     total = np.int64(0)
     for value in range(begin, end):
         total += whole[value]
     if pairs == 0:
-        return True, 0.0, 0.0  # whoever finds a person there knows no more than the table tells
+        return True, 0.0, 0.0  # anyone who finds a person there learns no more than from the whole table
     if BASIC <= kind <= ENHANCED:
         largest, nearest = likeness(counts, begin, end, pairs, whole, total, bound, kind == ENHANCED)
         return largest <= bound, largest, nearest - 1.0
@@ -315,7 +314,7 @@ def judged(goals, g, counts, pairs, holders, room):
     """
     kind, bound = goals.kind[g], goals.bound[g]
     if kind >= EQUAL:
-        holds, achieved, lack = judged_beside(goals, g, kind, bound, counts, pairs, room)
+        holds, achieved, lack = judged_against_all(goals, g, kind, bound, counts, pairs, room)
     else:
         holds, achieved, lack = judged_alone(
             kind, bound, goals.second[g], counts, goals.begin[g], goals.begin[g + 1], pairs, holders, room
@@ -332,9 +331,10 @@ def judged_tally(goals, tally, g):
 @inner
 def total_lack(goals, tally):
     """Return what a class lacks in people and in all goals: 0 when it is good."""
-    lack = max(0, goals.k - tally.size[0]) / goals.k
+    lack = max(0, goals.k - tally.size[PEOPLE]) / goals.k
     for g in range(goals.kind.shape[0]):
-        lack += judged_tally(goals, tally, g)[2]
+        _, _, of_goal = judged_tally(goals, tally, g)
+        lack += of_goal
     return lack
 
 
@@ -343,11 +343,12 @@ def is_good(goals, tally):
     """Return whether a class has k people and meets every goal."""
     if goals is None:
         return True
-    if tally.size[0] < goals.k:
+    if tally.size[PEOPLE] < goals.k:
         return False
     good = True
     for g in range(goals.kind.shape[0]):
-        good = good and judged_tally(goals, tally, g)[0]
+        if good:
+            good, _, _ = judged_tally(goals, tally, g)
     return good
 
 
@@ -359,7 +360,8 @@ def mark_helpful(goals, g, counts, pairs, holders, helpful, room):
         helpful[value] = False
         if not holds:
             counts[value] += 1
-            helpful[value] = judged(goals, g, counts, pairs + 1, holders + 1, room)[2] < lack
+            _, _, with_one_more = judged(goals, g, counts, pairs + 1, holders + 1, room)
+            helpful[value] = with_one_more < lack
             counts[value] -= 1
 
 
@@ -376,7 +378,7 @@ def helps(goals, tally, helpful, row):
     """Return whether a row brings the class a person that it lacks, or a value that helps."""
     if goals is None:
         return True
-    if tally.size[0] < goals.k and tally.seen[goals.person[row]] == 0:
+    if tally.size[PEOPLE] < goals.k and tally.seen[goals.person[row]] == 0:
         return True
     for g in range(goals.kind.shape[0]):
         value = goals.code[g, row]
@@ -419,7 +421,7 @@ def count_rows(goals, tally, rows, joins):
 
 @entry
 def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
-    """Judge every class, whose rows stand together in `rows` and end at `ends`; return whether all are good.
+    """Judge every class, whose rows are adjacent in `rows` and end at `ends`; return whether all are good.
 
     Where `stops` is set, the first class that is not good is the last one judged. Writes `holds`
     (n_classes, G), `achieved` (n_classes, G) and `people` (n_classes). `tally` is the same before and after;
@@ -428,12 +430,11 @@ def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
     begin, good = 0, True
     for c in range(ends.shape[0]):
         add_rows(goals, tally, rows, begin, ends[c])
-        people[c] = tally.size[0]
+        people[c] = tally.size[PEOPLE]
         good &= people[c] >= goals.k
         for g in range(goals.kind.shape[0]):
-            found = judged_tally(goals, tally, g)
-            holds[c, g], achieved[c, g] = found[0], found[1]
-            good &= found[0]
+            holds[c, g], achieved[c, g], _ = judged_tally(goals, tally, g)
+            good &= holds[c, g]
         remove_rows(goals, tally, rows, begin, ends[c])
         begin = ends[c]
         if stops and not good:
@@ -442,17 +443,17 @@ def judge_classes(goals, tally, rows, ends, stops, holds, achieved, people):
 
 
 def all_good(goals: Goals, tally: Tally, rows: LongArray, ends: LongArray) -> bool:
-    """Return whether all classes are good; their rows stand together in `rows` and end at `ends`."""
+    """Return whether all classes are good; their rows are adjacent in `rows` and end at `ends`."""
     n_classes, n_goals = len(ends), len(goals.kind)
     holds, achieved = np.zeros((n_classes, n_goals), np.bool_), np.zeros((n_classes, n_goals))
     people = np.zeros(n_classes, np.int64)
     return bool(judge_classes(goals, tally, rows, ends, True, holds, achieved, people))
 
 
-def goals_met(goals: Goals, tally: Tally) -> npt.NDArray[np.bool_]:
+def goals_met(goals: Goals, tally: Tally) -> BoolArray:
     """Return for each goal whether the class in the tally meets it."""
     holds, achieved = np.zeros((1, len(goals.kind)), np.bool_), np.zeros((1, len(goals.kind)))
     nobody, ends = np.zeros(0, np.int64), np.zeros(1, np.int64)
     judge_classes(goals, tally, nobody, ends, False, holds, achieved, np.zeros(1, np.int64))
-    met: npt.NDArray[np.bool_] = holds[0]
+    met: BoolArray = holds[0]
     return met

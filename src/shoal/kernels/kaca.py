@@ -4,7 +4,7 @@ A class is a tuple of nodes with the rows that are published with it. What a nod
 the way up, so the distortion from one node to another above it is the difference of their costs,
 and Dist(C1, C2) = (n1 + n2) F(t12) - n1 F(t1) - n2 F(t2), where F adds up the costs of a tuple.
 
-Classes stand in no order: where one vanishes, the last one takes its place.
+Classes are in no order: where one vanishes, the last one takes its place.
 """
 
 from __future__ import annotations
@@ -16,6 +16,16 @@ import numpy as np
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import add, is_good, remove
 from shoal.kernels.trees import n_nodes
+
+DONE, CLASSES, MAY_SUPPRESS = range(3)  # of the cursor: rows of `order` done, classes, rows
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    k: int
+    outlier: int  # what a row of a class costs, above which the class is left out, or -1
+    n_classes: int  # looked at in this call, about
 
 
 class Classes(NamedTuple):
@@ -106,7 +116,7 @@ def judge(classes, c, k, goals, tally):
 
 @inner
 def start(leaf, tuples, trees, classes, k, goals, tally, work):
-    """Make a class of each set of equal rows, which stand together. Writes `classes`, `work`."""
+    """Make a class of each set of equal rows, which are adjacent. Writes `classes`, `work`."""
     n = tuples.shape[0]
     for row in range(n):
         c = tuples[row]
@@ -275,28 +285,27 @@ def suppress(classes, n_classes, c):
 
 @entry
 def merge_small(leaf, tuples, order, trees, classes, goals, tally, cursor, settings, work):
-    """Merge classes that are not good, the one with the earliest row in `order` first, for a while.
+    """Merge classes that are not good, the one with the earliest row in `order` first.
 
-    cursor: [rows of `order` done, classes, rows that may still be suppressed]; with no classes they are
-    made first: one of each set of equal rows. settings: [k, cost a row above which a class is an outlier
-    or -1, classes looked at in this call]. Writes `classes`, `tally`, `cursor` and `work`.
+    With no classes they are made first: one of each set of equal rows. Writes `classes`, `tally`, `cursor`
+    and `work`.
     """
-    k, outlier, budget = settings[0], settings[1], settings[2]
-    if cursor[1] == 0:
+    k, outlier, budget = settings.k, settings.outlier, settings.n_classes
+    if cursor[CLASSES] == 0:
         start(leaf, tuples, trees, classes, k, goals, tally, work)
-        cursor[1] = tuples[tuples.shape[0] - 1] + 1
+        cursor[CLASSES] = tuples[tuples.shape[0] - 1] + 1
         return
     n = order.shape[0]
-    while cursor[0] < n and budget > 0:
-        small = classes.of_row[order[cursor[0]]]
-        if small < 0 or classes.good[small] or cursor[1] == 1:
-            cursor[0] += 1
+    while cursor[DONE] < n and budget > 0:
+        small = classes.of_row[order[cursor[DONE]]]
+        if small < 0 or classes.good[small] or cursor[CLASSES] == 1:
+            cursor[DONE] += 1
             continue
-        budget -= cursor[1]
-        other, far = closest_class(classes, cursor[1], small, k, trees, work)
+        budget -= cursor[CLASSES]
+        other, far = closest_class(classes, cursor[CLASSES], small, k, trees, work)
         size = classes.size[small]
-        if outlier >= 0 and far > outlier * size and size <= cursor[2]:
-            cursor[2] -= size
-            cursor[1] = suppress(classes, cursor[1], small)
+        if outlier >= 0 and far > outlier * size and size <= cursor[MAY_SUPPRESS]:
+            cursor[MAY_SUPPRESS] -= size
+            cursor[CLASSES] = suppress(classes, cursor[CLASSES], small)
         else:
-            cursor[1] = merge(classes, cursor[1], small, other, k, trees, goals, tally, work)
+            cursor[CLASSES] = merge(classes, cursor[CLASSES], small, other, k, trees, goals, tally, work)

@@ -1,7 +1,7 @@
 """The inner loops of k-member clustering, on fixed-point costs.
 
-A *unit* is a set of rows that the algorithm cannot tell apart: one quasi tuple (with a class
-label, one tuple and label). Units stand in canonical order, their rows too, so "the lowest
+A *unit* is a set of rows that the algorithm cannot distinguish: one quasi tuple (with a class
+label, one tuple and label). Units are in canonical order, their rows too, so "the lowest
 position among equals" is the first unit with the best cost and that unit's first free row.
 
 All costs are integers, so sums are exact in any order: columns can be brought up to date one at
@@ -17,11 +17,15 @@ from numba import prange
 
 from shoal.kernels.classes import width
 from shoal.kernels.compiling import entry, inner, parallel
-from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove_rows
+from shoal.kernels.goals import ROWS, add, asks, helps, is_good, mark_all_helpful, remove_rows
 from shoal.kernels.sorting import first_least
 from shoal.kernels.trees import lifted, reach_from
 
 COMPACT_AT = 16  # compact once a sixteenth of the units are used up
+# Of the cursor: classes grown; free rows; at the very beginning the unit from which "furthest" is measured,
+# then -1; the unit that must open the next class, or -1; units used up since they were compacted.
+GROWN, FREE, ORIGIN, OPENER, SPENT = range(5)
+N_UNITS = 0  # of the state of a scan: the units that still have free rows, at the front
 DEAD = 1 << 30  # the cost of a unit without free rows; above any true cost (table.fixed.TOTAL)
 
 
@@ -30,7 +34,7 @@ class Units(NamedTuple):
 
     position: np.ndarray  # int32 (n_range, m): fixed-point positions; a missing value lies at 2 x span
     leaf: np.ndarray  # int32 (n_tree, m): leaf codes
-    head: np.ndarray  # int64 (m): where in `rows` the unit's first free row stands
+    head: np.ndarray  # int64 (m): where in `rows` the unit's first free row is
     end: np.ndarray  # int64 (m): one past its last row
     tuple_id: np.ndarray  # int32 (m): units of one quasi tuple share a number
     label: np.ndarray  # int32 (m): class label code; all zero when labels play no part
@@ -52,7 +56,15 @@ class Work(NamedTuple):
     tally: Any  # kernels.goals.Tally
     helpful: np.ndarray  # bool (V): values that the class needs
     taken: np.ndarray  # int64 (n): its rows; empty where no goals are asked for
-    n_taken: np.ndarray  # int64 (1)
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    k: int
+    n_classes: int  # grown in this call
+    from_first: int  # 1: "furthest" is measured from the first row of the last class; 0: from its last row
+    penalty: int  # of a label outside the majority, 0 for none
 
 
 class Scan(NamedTuple):
@@ -60,7 +72,7 @@ class Scan(NamedTuple):
 
     cost: np.ndarray  # int32 (m)
     best: np.ndarray  # int32 (blocks)
-    n_units: np.ndarray  # int64 (1): those that still have free rows, at the front
+    state: np.ndarray  # int64 (1): N_UNITS
     block: int  # units in a block: their costs should stay in the first-level cache
     parallel_from: int | None  # blocks; below this, waking a second thread costs more than it saves
 
@@ -68,7 +80,7 @@ class Scan(NamedTuple):
 @inner
 def number_of_blocks(scan):
     """Count the blocks of the units at the front."""
-    return (scan.n_units[0] + scan.block - 1) // scan.block
+    return (scan.state[N_UNITS] + scan.block - 1) // scan.block
 
 
 @inner
@@ -167,7 +179,7 @@ def update_block(units, trees, box, old, span, changed, cost, begin, stop):
 def scan_block(units, trees, box, old, span, changed, afresh, scan, block):
     """Compute one block's costs, afresh or by what changed, and note the least. Writes `scan`."""
     begin = block * scan.block
-    stop = min(begin + scan.block, scan.n_units[0])
+    stop = min(begin + scan.block, scan.state[N_UNITS])
     if afresh:
         fill_block(units, trees, box, span, scan.cost, begin, stop)
     else:
@@ -190,7 +202,7 @@ def scan_all(units, trees, box, old, span, changed, afresh, scan):
 
 @inner
 def scan_blocks(units, trees, box, old, span, changed, afresh, scan, parallel_from):
-    """Scan all blocks; by several threads from so many blocks on, None for never."""
+    """Scan all blocks; by several threads from `parallel_from` blocks on, None for never."""
     n_blocks = number_of_blocks(scan)
     if parallel_from is not None and n_blocks >= parallel_from:
         scan_parallel(units, trees, box, old, span, changed, afresh, scan, n_blocks)
@@ -201,7 +213,7 @@ def scan_blocks(units, trees, box, old, span, changed, afresh, scan, parallel_fr
 
 @inner
 def earliest(units, rows, unit, n_units):
-    """Among the units of one quasi tuple, return the one whose first free row stands first."""
+    """Among the units of one quasi tuple, return the one whose first free row comes first."""
     best = unit
     other = unit + 1
     while other < n_units and units.tuple_id[other] == units.tuple_id[unit]:
@@ -215,13 +227,13 @@ def earliest(units, rows, unit, n_units):
 def furthest_unit(units, rows, scan):
     """Return the unit that costs most together with the box, the first one of equals."""
     greatest = np.int32(-1)
-    for unit in range(scan.n_units[0]):
+    for unit in range(scan.state[N_UNITS]):
         cost = scan.cost[unit]
         greatest = max(greatest, cost if cost < DEAD else np.int32(-1))
     unit = 0
     while scan.cost[unit] != greatest:
         unit += 1
-    return earliest(units, rows, unit, scan.n_units[0])
+    return earliest(units, rows, unit, scan.state[N_UNITS])
 
 
 @inner
@@ -231,7 +243,7 @@ def cheapest_unit(units, rows, scan):
     unit = block * scan.block
     while scan.cost[unit] != scan.best[block]:
         unit += 1
-    return earliest(units, rows, unit, scan.n_units[0])
+    return earliest(units, rows, unit, scan.state[N_UNITS])
 
 
 @inner
@@ -241,7 +253,7 @@ def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
     for label in range(1, counts.shape[0]):
         most = max(most, counts[label])
     least, best = np.int64(1) << 62, -1
-    for unit in range(scan.n_units[0]):
+    for unit in range(scan.state[N_UNITS]):
         if scan.cost[unit] >= DEAD:
             continue
         value = (size + 1) * np.int64(scan.cost[unit])
@@ -257,7 +269,7 @@ def cheapest_with_penalty(units, rows, scan, size, counts, penalty):
 def cheapest_helping(units, rows, scan, goals, work):
     """Return the cheapest unit whose next row brings the class nearer to its goals, -1 for none."""
     least, best = np.int32(DEAD), -1
-    for unit in range(scan.n_units[0]):
+    for unit in range(scan.state[N_UNITS]):
         cost = scan.cost[unit]
         if cost > least or cost >= DEAD:
             continue
@@ -283,7 +295,7 @@ def retire(units, unit, scan):
         return 0
     scan.cost[unit] = DEAD
     block = unit // scan.block
-    stop = min((block + 1) * scan.block, scan.n_units[0])
+    stop = min((block + 1) * scan.block, scan.state[N_UNITS])
     scan.best[block] = block_minimum(scan.cost, block * scan.block, stop)
     return 1
 
@@ -343,7 +355,7 @@ def compact(units, scan):
 
     The costs are of no use any more, so they hold which units are kept.
     """
-    n_units, n_kept, kept = scan.n_units[0], np.int64(0), scan.cost
+    n_units, n_kept, kept = scan.state[N_UNITS], np.int64(0), scan.cost
     for unit in range(n_units):
         kept[unit] = units.head[unit] < units.end[unit]
         n_kept += kept[unit]
@@ -355,16 +367,15 @@ def compact(units, scan):
     squeeze(units.end, n_units, kept)
     squeeze(units.tuple_id, n_units, kept)
     squeeze(units.label, n_units, kept)
-    scan.n_units[0] = n_kept
+    scan.state[N_UNITS] = n_kept
 
 
 @inner
 def note_row(goals, work, row):
     """Count a row that the class takes, where goals are asked for. Writes `work`."""
     if goals is not None:
+        work.taken[work.tally.size[ROWS]] = row
         add(goals, work.tally, row)
-        work.taken[work.n_taken[0]] = row
-        work.n_taken[0] += 1
 
 
 @inner
@@ -418,9 +429,8 @@ def forget_class(goals, work, k):
     """Empty the tally again; return how many rows the class has. Writes `work`."""
     if goals is None:
         return k
-    size = work.n_taken[0]
+    size = work.tally.size[ROWS]
     remove_rows(goals, work.tally, work.taken, 0, size)
-    work.n_taken[0] = 0
     return size
 
 
@@ -441,47 +451,44 @@ def grow(
 ):
     """Grow the next classes, as many as `settings` allows for one call.
 
-    cursor: [classes grown, free rows, unit from which "furthest" is measured at the very beginning or -1,
-    unit that must open the next class or -1, units used up]. settings: [k, classes in this call, anchor at
-    the first row (0/1), penalty]. counts: (labels), changed: (n_range + n_tree), both scratch. Between two
-    classes the box holds the row from which "furthest" is measured. Writes everything but `trees`, `span`,
-    `rows`, `goals` and `settings`.
+    counts: (labels), changed: (n_range + n_tree), both scratch. Between two classes the box holds the row
+    from which "furthest" is measured. Writes everything but `trees`, `span`, `rows`, `goals` and `settings`.
     """
-    k, penalty = settings[0], settings[3]
+    k, penalty = settings.k, settings.penalty
     afresh = k > 0  # always; the literal would make Numba compile the scan twice
-    if cursor[2] >= 0:
-        start_box(box, trees, units.position, units.leaf, cursor[2])
-        cursor[2] = -1
-    for _ in range(settings[1]):
-        if cursor[1] < k:
+    if cursor[ORIGIN] >= 0:
+        start_box(box, trees, units.position, units.leaf, cursor[ORIGIN])
+        cursor[ORIGIN] = -1
+    for _ in range(settings.n_classes):
+        if cursor[FREE] < k:
             break
-        unit = cursor[3]
+        unit = cursor[OPENER]
         if unit < 0:
             scan_all(units, trees, box, old, span, changed, afresh, scan)
             unit = furthest_unit(units, rows, scan)
-        cursor[3] = -1
+        cursor[OPENER] = -1
         start_box(box, trees, units.position, units.leaf, unit)
         scan_all(units, trees, box, old, span, changed, afresh, scan)
         for label in range(counts.shape[0]):
             counts[label] = 0
         counts[units.label[unit]] = 1
         note_row(goals, work, rows[units.head[unit]])
-        spent = take(units, rows, unit, scan, labels, cursor[0])
+        spent = take(units, rows, unit, scan, labels, cursor[GROWN])
         last, more = grow_class(
-            units, scan, trees, box, old, span, changed, rows, labels, cursor[0], k, counts, penalty, goals,
-            work,
+            units, scan, trees, box, old, span, changed, rows, labels, cursor[GROWN], k, counts, penalty,
+            goals, work,
         )  # fmt: skip
         helper, even_more = help_class(
-            units, scan, trees, box, old, span, changed, rows, labels, cursor[0], goals, work
+            units, scan, trees, box, old, span, changed, rows, labels, cursor[GROWN], goals, work
         )
         last = helper if helper >= 0 else last
         size = forget_class(goals, work, k)
-        record_class(classes, cursor[0], size, trees, box, span)
-        measured_from = last if settings[2] == 0 and last >= 0 else unit
+        record_class(classes, cursor[GROWN], size, trees, box, span)
+        measured_from = last if settings.from_first == 0 and last >= 0 else unit
         start_box(box, trees, units.position, units.leaf, measured_from)
-        cursor[0] += 1
-        cursor[1] -= size
-        cursor[4] += spent + more + even_more
-        if cursor[4] * COMPACT_AT > scan.n_units[0]:
+        cursor[GROWN] += 1
+        cursor[FREE] -= size
+        cursor[SPENT] += spent + more + even_more
+        if cursor[SPENT] * COMPACT_AT > scan.state[N_UNITS]:
             compact(units, scan)
-            cursor[4] = 0
+            cursor[SPENT] = 0

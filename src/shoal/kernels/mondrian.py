@@ -1,6 +1,6 @@
 """The inner loops of Mondrian: groups of rows are cut in place until nothing can be cut.
 
-A group is a stretch of `rows`; inside it rows stand in canonical order. Groups that wait are kept
+A group is a stretch of `rows`; inside it rows are in canonical order. Groups that wait are kept
 on a stack, low part on top, so that classes are numbered depth first.
 """
 
@@ -14,6 +14,17 @@ from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import are_good, asks
 from shoal.kernels.sorting import first_least, ranked, sort_front, sort_places
 from shoal.kernels.trees import lifted
+from shoal.kernels.waiting import BEGIN, CLASSES, END, SETTLED, WAITING
+
+LEFT, RIGHT = range(2)  # the parts of a cut in two
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    k: int
+    relaxed: int  # 0 or 1
+    n_rows: int  # looked at in this call, about
 
 
 class Table(NamedTuple):
@@ -82,9 +93,9 @@ def split_at(values, rows, begin, end, limit, ties, work):
         goes_left = value < limit
         if value == limit and ties > 0:
             goes_left, ties = True, ties - 1
-        work.part[at] = 0 if goes_left else 1
+        work.part[at] = LEFT if goes_left else RIGHT
         left += goes_left
-    work.sizes[0], work.sizes[1] = left, end - begin - left
+    work.sizes[LEFT], work.sizes[RIGHT] = left, end - begin - left
     return 2
 
 
@@ -121,7 +132,7 @@ def child_over(trees, col, node, leaf):
 def name_parts(n_children, k, work):
     """Give each child its part; small ones share a rest, which joins the smallest part if too small.
 
-    The children stand in `work.buffer`. Returns the number of parts. Writes `work.child_part`, `work.sizes`.
+    The children are in `work.buffer`. Returns the number of parts. Writes `work.child_part`, `work.sizes`.
     """
     parts, rest = 0, 0
     for at in range(n_children):
@@ -226,28 +237,27 @@ def find_cut(table, trees, rows, begin, end, k, relaxed, goals, tally, work):
 def cut_groups(table, trees, rows, labels, stack, goals, tally, cursor, settings, work):
     """Cut the groups that wait, for about as many rows as one call may look at.
 
-    stack: (n / k + 2, 2) begin and end of each group. cursor: [groups waiting, classes made, rows
-    settled]. settings: [k, relaxed (0/1), rows in this call]. Writes everything but `table`,
+    stack: (n / k + 2, 2). For `stack` and `cursor` see `kernels.waiting`. Writes everything but `table`,
     `trees`, `goals` and `settings`.
     """
-    k, relaxed, budget = settings[0], settings[1] == 1, settings[2]
-    while cursor[0] > 0 and budget > 0:
-        cursor[0] -= 1
-        begin, end = stack[cursor[0], 0], stack[cursor[0], 1]
+    k, relaxed, budget = settings.k, settings.relaxed == 1, settings.n_rows
+    while cursor[WAITING] > 0 and budget > 0:
+        cursor[WAITING] -= 1
+        begin, end = stack[cursor[WAITING], BEGIN], stack[cursor[WAITING], END]
         budget -= end - begin
         parts = 0
         if end - begin >= 2 * k:
             parts = find_cut(table, trees, rows, begin, end, k, relaxed, goals, tally, work)
         if parts == 0:
             for at in range(begin, end):
-                labels[rows[at]] = cursor[1]
-            cursor[1] += 1
-            cursor[2] += end - begin
+                labels[rows[at]] = cursor[CLASSES]
+            cursor[CLASSES] += 1
+            cursor[SETTLED] += end - begin
             continue
         bring_together(rows, begin, end, parts, work)
         for at in range(end - begin):
             rows[begin + at] = work.buffer[at]
         for part in range(parts - 1, -1, -1):
-            stack[cursor[0], 0] = begin + (work.ends[part - 1] if part > 0 else 0)
-            stack[cursor[0], 1] = begin + work.ends[part]
-            cursor[0] += 1
+            stack[cursor[WAITING], BEGIN] = begin + (work.ends[part - 1] if part > 0 else 0)
+            stack[cursor[WAITING], END] = begin + work.ends[part]
+            cursor[WAITING] += 1

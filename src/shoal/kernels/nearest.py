@@ -1,6 +1,6 @@
 """Scans of all quasi tuples from one of them: the rows nearest to it, by distance or by what they drag.
 
-Tuples stand in canonical order, each with the number of its rows. Costs are fixed-point integers, so
+Tuples are in canonical order, each with the number of its rows. Costs are fixed-point integers, so
 results are exact and do not depend on who scans what.
 """
 
@@ -16,7 +16,8 @@ from shoal.kernels.trees import reach_from
 
 BLOCK = 2048  # tuples whose costs stay in the first-level cache
 INDEX_BITS = 32  # a key is a cost and below it a tuple, so that sorted keys are in a fixed order
-SOME = 3  # a first box is sought among so many times k rows
+SOME = 3  # a first box is sought among this many times k rows
+N_KEPT = 0  # of the state of a scan: keys of the last scan; their tuples are a first guess for the next
 NO_LIMIT = np.int32((1 << 31) - 1)
 
 
@@ -43,7 +44,7 @@ class Scan(NamedTuple):
     combined: np.ndarray  # int32 (combinations): the distance of each combination
     cost: np.ndarray  # int32 (m): what each tuple costs together with the one that is looked at
     key: np.ndarray  # int64 (more than the rows needed): the least costs so far, with their tuples
-    n_kept: np.ndarray  # int64 (1): keys of the last scan; their tuples are a first guess for the next
+    state: np.ndarray  # int64 (1): N_KEPT
 
 
 def empty_scan(tuples: Tuples, n_leaves: int, k: int) -> Scan:
@@ -136,7 +137,7 @@ def keep_least(key, n_kept, sizes, needed):
 def first_limit(scan, sizes, needed):
     """Return the cost below which alone a tuple can count: the most that the last scan's tuples cost."""
     rows, most = np.int64(0), np.int32(-1)
-    for at in range(scan.n_kept[0]):
+    for at in range(scan.state[N_KEPT]):
         other = np.int32(scan.key[at])
         rows += sizes[other]
         most = max(most, scan.cost[other])
@@ -156,7 +157,7 @@ def gather_least(scan, sizes, needed):
                 n_kept = keep_least(scan.key, n_kept, sizes, needed)
                 # All that is kept has the rows needed, or the keys would hold `needed` tuples.
                 limit = np.int32(scan.key[n_kept - 1] >> INDEX_BITS) - 1
-    scan.n_kept[0] = keep_least(scan.key, n_kept, sizes, needed)
+    scan.state[N_KEPT] = keep_least(scan.key, n_kept, sizes, needed)
 
 
 @inner
@@ -173,7 +174,7 @@ def kth_cost(scan, sizes, k):
 def total_drag(scan, sizes, k):
     """Return the sum of the k least costs, rows counted, of the tuples that the scan has kept."""
     left, total = np.int64(k), np.int64(0)
-    for near in range(scan.n_kept[0]):
+    for near in range(scan.state[N_KEPT]):
         rows = min(left, sizes[np.int32(scan.key[near])])
         total += rows * (scan.key[near] >> INDEX_BITS)
         left -= rows

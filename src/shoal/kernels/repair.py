@@ -1,6 +1,6 @@
-"""Classes that fail a privacy goal are mended: they exchange rows with others, merge, or are left out.
+"""Classes that fail a privacy goal are repaired: they exchange rows with others, merge, or are left out.
 
-Classes stand in the order of their first rows. A class looks for others among those that are near to
+Classes are in the order of their first rows. A class looks for others among those that are near to
 it in that order, as many as `reach` on either side, so that the work stays within bounds.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.kernels.classes import join, joined_diversity, union_diversity
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.goals import add, add_rows, is_good, judged, remove, remove_rows, total_lack
+from shoal.kernels.goals import PEOPLE, add, add_rows, is_good, judged, remove, remove_rows, total_lack
 from shoal.kernels.sorting import first_least, ranked, sort_places
 
 LOOKED_AT = 256  # classes of which one is merged with, those that cost least
@@ -21,6 +21,16 @@ MOST_PAIRS = 4096  # rows of two classes times each other, above which they exch
 TRIES = 64  # exchanges that are tried, the cheapest first
 FAR = np.int64(1) << 62
 NONE = -FAR  # no exchange; a cost may be negative
+# Of the cursor: rows that may still be left out, exchanges, mergers, classes done or -1 before any is made.
+MAY_LEAVE_OUT, EXCHANGES, MERGERS, DONE = range(4)
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    exchanges: int  # whether rows are exchanged, 0 or 1
+    reach: int  # classes on either side among which a class looks for others
+    n_classes: int  # repaired in this call
 
 
 class Counts(NamedTuple):
@@ -108,13 +118,13 @@ def note(goals, tally, counts, c):
         counts.counts[c, value] = tally.counts[value]
     for g in range(goals.kind.shape[0]):
         counts.pairs[c, g], counts.holders[c, g] = tally.pairs[g], tally.holders[g]
-    counts.people[c] = tally.size[0]
+    counts.people[c] = tally.size[PEOPLE]
     counts.good[c] = is_good(goals, tally)
 
 
 @inner
 def note_all(goals, tally, all_rows, rows, classes, ordered, ends, counts, trees):
-    """Give every class its rows, which stand together in `ordered`, and count them.
+    """Give every class its rows, which are adjacent in `ordered`, and count them.
 
     Writes `rows`, `classes`, `counts` and `all_rows`; `tally` is empty before and after.
     """
@@ -164,7 +174,7 @@ def find_in_reach(rows, classes, c, trees, reach, room):
 
 @inner
 def choose_cheapest(n, most, room):
-    """List the places of at most so many classes, the cheapest first; of equals the one found first.
+    """List the places of at most `most` classes, the cheapest first; of equals the one found first.
 
     Returns how many. Writes `room`.
     """
@@ -193,14 +203,15 @@ def choose_cheapest(n, most, room):
 def united_lack(goals, tally, counts, other):
     """Return about what the class in the tally lacks together with another: people of both count twice.
 
-    Writes `tally`, and takes it back.
+    Writes `tally`, and restores it.
     """
-    lack = max(0, goals.k - tally.size[0] - counts.people[other]) / goals.k
+    lack = max(0, goals.k - tally.size[PEOPLE] - counts.people[other]) / goals.k
     for value in range(tally.counts.shape[0]):
         tally.counts[value] += counts.counts[other, value]
     for g in range(goals.kind.shape[0]):
         both, who = tally.pairs[g] + counts.pairs[other, g], tally.holders[g] + counts.holders[other, g]
-        lack += judged(goals, g, tally.counts, both, who, tally.room)[2]
+        _, _, of_goal = judged(goals, g, tally.counts, both, who, tally.room)
+        lack += of_goal
     for value in range(tally.counts.shape[0]):
         tally.counts[value] -= counts.counts[other, value]
     return lack
@@ -211,7 +222,7 @@ def partner(goals, tally, counts, n, room):
     """Return which of the n nearest classes to merge with: where the least is lost for what is won.
 
     `tally` holds the rows of the class that fails. What is won is by how much less it lacks. Where nothing
-    is won, or nobody has counted, the cheapest is taken.
+    is won, or nothing was counted, the cheapest is taken.
     """
     best, least = 0, np.inf
     if counts.counts.shape[1] == 0:
@@ -321,7 +332,7 @@ def exchange(goals, tally, other, counts, rows, classes, c, n_near, scratch, tre
     Returns what it costs, NONE if none was found. `tally` holds the class's rows and is kept so.
     """
     n = list_members(rows, classes, c, room.ours)
-    best, partner_class = (limit, np.int64(-1), np.int64(-1)), np.int64(-1)
+    cost, x, y, partner_class = limit, np.int64(-1), np.int64(-1), np.int64(-1)
     for at in range(n_near):
         near = room.found[room.near[at]]
         size = classes.size[near]
@@ -329,12 +340,13 @@ def exchange(goals, tally, other, counts, rows, classes, c, n_near, scratch, tre
         if size < 2 or n * size > MOST_PAIRS or not counts.good[near]:
             continue
         list_members(rows, classes, near, room.theirs)
-        found = best_exchange(goals, tally, other, rows, classes, n, size, scratch, trees, best[0], room)
-        if found[1] >= 0:
-            best, partner_class = found, near
+        less, ours, theirs = best_exchange(
+            goals, tally, other, rows, classes, n, size, scratch, trees, cost, room
+        )
+        if ours >= 0:
+            cost, x, y, partner_class = less, ours, theirs, near
     if partner_class < 0:
         return NONE
-    cost, x, y = best
     m = list_members(rows, classes, partner_class, room.theirs)
     row = room.theirs[y]
     add(goals, tally, row)
@@ -363,7 +375,7 @@ def take_row(rows, classes, c, row, trees):
 
 @inner
 def leave_out(goals, all_rows, rows, classes, c):
-    """Leave a class out if what remains is still good as a whole; tell whether. Writes all but `goals`."""
+    """Leave a class out if what remains is still good as a whole; return whether. Writes all but `goals`."""
     count_class(goals, all_rows, rows, c, False)
     if not is_good(goals, all_rows):
         count_class(goals, all_rows, rows, c, True)
@@ -384,41 +396,40 @@ def merge_into(rows, classes, c, other, trees):
 
 
 @inner
-def mend_class(
+def repair_class(
     goals, tally, other, all_rows, counts, rows, classes, c, scratch, trees, cursor, settings, room
 ):
-    """Mend one class: exchange rows, leave it out or merge it, whichever costs least, until it is good.
+    """Repair one class: exchange rows, leave it out or merge it, whichever costs least, until it is good.
 
-    For `cursor` and `settings` see `repair_classes`.
     `tally` and `other` are empty before and after; `all_rows` counts everybody who is still there.
     `classes` has room from `scratch` on for boxes that are tried out.
     """
-    deals, reach, spent = settings[0] == 1, settings[1], np.int64(0)
+    spent = np.int64(0)
     count_class(goals, tally, rows, c, True)
     while not is_good(goals, tally):
-        n_found = find_in_reach(rows, classes, c, trees, reach, room)
+        n_found = find_in_reach(rows, classes, c, trees, settings.reach, room)
         if n_found == 0:
             break
         n_near = choose_cheapest(n_found, LOOKED_AT, room)
         chosen = room.near[partner(goals, tally, counts, n_near, room)]
         merging, size = room.costs[chosen], classes.size[c]
-        leaving = size * (rows.whole_cost - classes.diversity[c]) if size <= cursor[0] else FAR
-        if deals:
+        leaving = size * (rows.whole_cost - classes.diversity[c]) if size <= cursor[MAY_LEAVE_OUT] else FAR
+        if settings.exchanges == 1:
             limit = min(merging, leaving) - spent
             cost = exchange(
                 goals, tally, other, counts, rows, classes, c, min(n_near, NEAR), scratch, trees, limit, room
             )
             if cost != NONE:
-                cursor[1] += 1
+                cursor[EXCHANGES] += 1
                 spent += cost
                 continue
         if leaving < merging and leave_out(goals, all_rows, rows, classes, c):
-            cursor[0] -= size
+            cursor[MAY_LEAVE_OUT] -= size
             count_class(goals, tally, rows, c, False)
             return
         count_class(goals, tally, rows, room.found[chosen], True)
         merge_into(rows, classes, c, room.found[chosen], trees)
-        cursor[2] += 1
+        cursor[MERGERS] += 1
         spent = np.int64(0)
     note(goals, tally, counts, c)
     count_class(goals, tally, rows, c, False)
@@ -428,30 +439,29 @@ def mend_class(
 def repair_classes(
     goals, tally, other, all_rows, counts, rows, classes, ordered, ends, trees, cursor, settings, labels, room
 ):
-    """Make classes of rows that stand together in `ordered` and end at `ends`; repair some that fail.
+    """Make classes of rows that are adjacent in `ordered` and end at `ends`; repair some that fail.
 
-    cursor: [rows that may still be left out, exchanges, mergers, classes that are done or -1 before any is
-    made]. settings: [exchange rows (0/1), reach, classes repaired in this call]. All tallies are empty before
-    the first call; `all_rows` counts everybody who is still there. `classes` has room behind its classes for
-    boxes that are tried out. Once all classes are done, writes the class of each row that was not left out to
-    `labels`. Writes all but `goals`, `ordered`, `ends`, `trees` and `settings`.
+    All tallies are empty before the first call; `all_rows` counts everybody who is still there. `classes`
+    has room behind its classes for boxes that are tried out. Once all classes are done, writes the class of
+    each row that was not left out to `labels`. Writes all but `goals`, `ordered`, `ends`, `trees` and
+    `settings`.
     """
-    n_classes, left = ends.shape[0], settings[2]
-    if cursor[3] < 0:
+    n_classes, left = ends.shape[0], settings.n_classes
+    if cursor[DONE] < 0:
         note_all(goals, tally, all_rows, rows, classes, ordered, ends, counts, trees)
         for c in range(n_classes):
             room.fails[c] = not counts.good[c]
-        cursor[3] = 0
-    while cursor[3] < n_classes and left > 0:
-        c = cursor[3]
+        cursor[DONE] = 0
+    while cursor[DONE] < n_classes and left > 0:
+        c = cursor[DONE]
         if room.fails[c] and classes.size[c] > 0:
-            mend_class(
+            repair_class(
                 goals, tally, other, all_rows, counts, rows, classes, c, n_classes, trees, cursor, settings,
                 room,
             )  # fmt: skip
             left -= 1
-        cursor[3] += 1
-    if cursor[3] == n_classes:
+        cursor[DONE] += 1
+    if cursor[DONE] == n_classes:
         for c in range(n_classes):
             write_label(rows, classes, c, labels)
 

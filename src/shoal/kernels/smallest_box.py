@@ -17,8 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.nearest import INDEX_BITS, SOME, fill_distances, gather_least, kth_cost
+from shoal.kernels.nearest import INDEX_BITS, N_KEPT, SOME, fill_distances, gather_least, kth_cost
 from shoal.kernels.sorting import sort_front
+
+STEPS_LEFT = 0  # of the state of a search
+ROOT = 0  # the depth at which no column is settled
 
 
 class Search(NamedTuple):
@@ -41,7 +44,7 @@ class Search(NamedTuple):
     settled: np.ndarray  # int64 (n_columns): what the columns before it cost
     down: np.ndarray  # int64 (n_columns): which interval is tried next
     up: np.ndarray  # int64 (n_columns)
-    steps: np.ndarray  # int64 (1): work left
+    state: np.ndarray  # int64 (1): STEPS_LEFT
 
 
 def empty_search(most: np.ndarray, c: int) -> Search:
@@ -66,7 +69,7 @@ def empty_search(most: np.ndarray, c: int) -> Search:
         settled=settled,
         down=down,
         up=up,
-        steps=np.zeros(1, np.int64),
+        state=np.zeros(1, np.int64),
     )
 
 
@@ -98,7 +101,7 @@ def fill_offsets(tuples, trees, one, n, scan, search):
 def take_nearest(scan, one, search):
     """Take the tuples that the scan has kept for candidates; return how many. Writes `search`."""
     n = 0
-    for at in range(scan.n_kept[0]):
+    for at in range(scan.state[N_KEPT]):
         other = np.int32(scan.key[at])
         if other != one:
             search.other[n] = other
@@ -263,9 +266,9 @@ def settle(search, n_open, n, needed, best):
     """Return the least of `best` and of D of the boxes that hold `needed` rows of n candidates."""
     depth = np.int64(0)  # a literal would make Numba compile everything below twice
     open_depth(search, depth, n, depth)
-    while depth >= 0 and search.steps[0] >= 0:
+    while depth >= 0 and search.state[STEPS_LEFT] >= 0:
         n = search.n_left[depth]
-        search.steps[0] -= n
+        search.state[STEPS_LEFT] -= n
         if depth == n_open - 1:
             best = narrowest(search, depth, n, search.settled[depth], needed, best)
             depth -= 1
@@ -290,14 +293,14 @@ def sort_candidates(search, n, n_open):
     sort_front(search.key, n)
     for at in range(n):
         candidate = np.int32(search.key[at])
-        search.inside[0, at] = candidate
-        search.rest[0, at] = search.far[candidate]
+        search.inside[ROOT, at] = candidate
+        search.rest[ROOT, at] = search.far[candidate]
 
 
 @inner
 def search_box(search, n, needed, best):
     """Return the least of `best` and of D of the boxes that hold `needed` rows of n candidates."""
-    search.steps[0] -= n * search.offset.shape[0]
+    search.state[STEPS_LEFT] -= n * search.offset.shape[0]
     n_open = order_columns(search, n)
     if n_open == 0:
         return best
@@ -307,7 +310,7 @@ def search_box(search, n, needed, best):
 
 @inner
 def smallest_box(tuples, trees, k, one, scan, search):
-    """Return the least D of any k rows of which the tuple's are some; -1 if the steps do not suffice."""
+    """Return the least D of any k rows that include the tuple's; -1 if the steps are not enough."""
     needed = k - tuples.size[one]
     gather_least(scan, tuples.size, SOME * k)
     n = take_nearest(scan, one, search)
@@ -318,14 +321,14 @@ def smallest_box(tuples, trees, k, one, scan, search):
     if n >= 0:
         fill_offsets(tuples, trees, one, n, scan, search)
         best = search_box(search, n, needed, best)
-    return best if n >= 0 and search.steps[0] >= 0 else np.int64(-1)
+    return best if n >= 0 and search.state[STEPS_LEFT] >= 0 else np.int64(-1)
 
 
 @entry
 def smallest_boxes(tuples, trees, k, ones, steps, scan, search, near, found, taken):
     """Find the least D of any k rows with each of some tuples. Writes `near`, `found`, `taken`.
 
-    near: D of the tuple and its (k - 1)-th nearest other row. found: -1 where `steps` did not suffice.
+    near: D of the tuple and its (k - 1)-th nearest other row. found: -1 where `steps` were not enough.
     taken: the steps that were.
     """
     for at in range(ones.shape[0]):
@@ -334,7 +337,7 @@ def smallest_boxes(tuples, trees, k, ones, steps, scan, search, near, found, tak
         if tuples.size[one] >= k:
             continue
         fill_distances(tuples, trees, one, scan)
-        search.steps[0] = steps
+        search.state[STEPS_LEFT] = steps
         found[at] = smallest_box(tuples, trees, k, one, scan, search)
-        taken[at] = steps - search.steps[0]
+        taken[at] = steps - search.state[STEPS_LEFT]
         near[at] = kth_cost(scan, tuples.size, k)

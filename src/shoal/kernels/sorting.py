@@ -35,7 +35,7 @@ def sort_places(places, n, key):
 
 @inner
 def comes_before(one, other, key):
-    """Return whether a place stands before another one when they are sorted by keys."""
+    """Return whether a place comes before another one when they are sorted by keys."""
     return key[one] < key[other] or (key[one] == key[other] and one < other)
 
 

@@ -1,16 +1,19 @@
 """Classes that grow from a seed row as long as they stay narrow.
 
 The units, their costs and the scans over them are those of k-member: a unit is the set of rows
-with one quasi tuple, and its first free row stands for all of them.
+with one quasi tuple, and its first free row represents all of them.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.kmember import (
     COMPACT_AT,
+    N_UNITS,
     cheapest_unit,
     compact,
     keep_range,
@@ -19,6 +22,15 @@ from shoal.kernels.kmember import (
     start_box,
     widen,
 )
+
+DONE, GROWN, SPENT = range(3)  # of the cursor: rows of `order` done, classes grown, units used up
+
+
+class Settings(NamedTuple):
+    """What does not change during a call."""
+
+    limit: int  # D at which a class is full
+    n_units: int  # looked at in this call, about
 
 
 @inner
@@ -64,27 +76,28 @@ def unit_of(units, n_units, number):
 def grow_all(units, trees, box, old, scan, span, rows, tuples, order, labels, cursor, settings, changed):
     """Open classes, each with the first free row in `order`, until a call has scanned enough.
 
-    rows: 0 .. n - 1; the rows of a unit stand together. tuples: the tuple of each row. cursor: [rows
-    of `order` done, classes, units used up]. settings: [D at which a class is full, rows in this call].
-    changed: (n_range + n_tree), scratch. Writes everything but `trees`, `span`, `rows`, `tuples`, `order`
-    and `settings`.
+    rows: 0 .. n - 1; the rows of a unit are adjacent. tuples: the tuple of each row. changed:
+    (n_range + n_tree), scratch. Writes everything but `trees`, `span`, `rows`, `tuples`, `order` and
+    `settings`.
     """
-    limit, budget = settings[0], settings[1]
+    limit, budget = settings.limit, settings.n_units
     afresh = limit >= 0  # always; the literal would make Numba compile the scan twice
-    while cursor[0] < order.shape[0] and budget > 0:
-        row = order[cursor[0]]
-        cursor[0] += 1
+    while cursor[DONE] < order.shape[0] and budget > 0:
+        row = order[cursor[DONE]]
+        cursor[DONE] += 1
         if labels[row] >= 0:
             continue
-        unit = unit_of(units, scan.n_units[0], tuples[row])
+        unit = unit_of(units, scan.state[N_UNITS], tuples[row])
         start_box(box, trees, units.position, units.leaf, unit)
-        labels[row] = cursor[1]
+        labels[row] = cursor[GROWN]
         scan_all(units, trees, box, old, span, changed, afresh, scan)
         spent = skip_taken(units, unit, labels, scan)
-        size, more = grow_class(units, scan, trees, box, old, span, changed, rows, labels, cursor[1], limit)
-        budget -= (size + 1) * scan.n_units[0]
-        cursor[1] += 1
-        cursor[2] += spent + more
-        if cursor[2] * COMPACT_AT > scan.n_units[0]:
+        size, more = grow_class(
+            units, scan, trees, box, old, span, changed, rows, labels, cursor[GROWN], limit
+        )
+        budget -= (size + 1) * scan.state[N_UNITS]
+        cursor[GROWN] += 1
+        cursor[SPENT] += spent + more
+        if cursor[SPENT] * COMPACT_AT > scan.state[N_UNITS]:
             compact(units, scan)
-            cursor[2] = 0
+            cursor[SPENT] = 0

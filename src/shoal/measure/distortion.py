@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.table.columns import Encoded, IntArray, RangeColumn
+from shoal.arrays import FloatArray, IntArray
+from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import fixed_columns
-from shoal.table.readings import FloatArray
 
 
 def distortion(encoded: Encoded, labels: IntArray, costs: FloatArray) -> float | None:

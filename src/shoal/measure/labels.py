@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import FloatArray, IntArray
 from shoal.errors import DataError, Fault
 from shoal.measure import foreign
 from shoal.measure.lines import LineReader
 from shoal.measure.meaning import Meaning
 from shoal.measure.nodes import FlatReader, NodeReader
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn
 from shoal.table.frames import series
-from shoal.table.readings import FloatArray, Reading, node_costs
+from shoal.table.readings import Reading, node_costs
 
 _HINTS = {
     "line": "each cell should be a value of the raw column, or a range that holds one, such as [20, 29], "

@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.measure.distortion import distortion_ratio
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 
 
 @dataclass(frozen=True)

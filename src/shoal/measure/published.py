@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.arrays import FloatArray
 from shoal.measure.labels import read_labels
 from shoal.table.columns import Encoded
-from shoal.table.readings import FloatArray, Reading
+from shoal.table.readings import Reading
 
 
 def published_costs(encoded: Encoded, texts: pl.DataFrame, reading: Reading = "height") -> FloatArray:

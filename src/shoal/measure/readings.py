@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.table.columns import Encoded, IntArray, RangeColumn, TreeColumn, class_extremes
+from shoal.arrays import FloatArray, IntArray
+from shoal.table.columns import Encoded, RangeColumn, TreeColumn, class_extremes
 from shoal.table.readings import Reading, node_costs
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def tight_costs(encoded: Encoded, labels: IntArray, reading: Reading = "height") -> FloatArray:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.measure.labels import Labels, read_labels
 from shoal.measure.loss import Loss, loss
 from shoal.recipe import Recipe
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.frames import series
 
 

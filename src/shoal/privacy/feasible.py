@@ -14,15 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import BoolArray
 from shoal.errors import Fault, InfeasibleError
 from shoal.privacy import alpha, ldiversity
 from shoal.privacy.goal import Obstacle
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe.goals import AlphaK, Goal, LDiversity
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:
@@ -54,7 +52,7 @@ def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Gener
         row = waiting[key].pop()
         kernel.count_rows(goals.kernel, tally, np.array([row]), False)
         left_out[row] = True
-    if _failing(goals, tally) or tally.size[0] < goals.k:
+    if _failing(goals, tally) or tally.size[kernel.PEOPLE] < goals.k:
         raise InfeasibleError.from_faults(faults)
     return left_out
 
@@ -82,9 +80,11 @@ def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:
 
 def faults_of(goals: GoalSet, tally: Any, may_suppress: int) -> list[Fault]:
     """Return the faults of the whole table, counted in the tally."""
+    from shoal.kernels.goals import PEOPLE
+
     faults = []
-    if tally.size[0] < goals.k:
-        message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[0])}."
+    if tally.size[PEOPLE] < goals.k:
+        message = f"k = {goals.k} people are asked for, but the table has {int(tally.size[PEOPLE])}."
         faults.append(Fault("infeasible.goal", message, "lower k, or add people"))
     for g in _failing(goals, tally):
         found = _obstacle(goals, tally, g)

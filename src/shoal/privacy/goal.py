@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
+from shoal.arrays import LongArray
 
-Counts = npt.NDArray[np.int64]
+Counts = LongArray
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import BoolArray, IntArray
 from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness
 from shoal.privacy.goal import Measure
 from shoal.recipe import Recipe
 from shoal.recipe.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness
-from shoal.table.columns import Encoded, IntArray, SensitiveColumn
-
-BoolArray = npt.NDArray[np.bool_]
+from shoal.table.columns import Encoded, SensitiveColumn
 
 
 @dataclass(frozen=True)

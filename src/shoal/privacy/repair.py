@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.errors import InfeasibleError
 from shoal.privacy.goalset import GoalSet, by_class
-from shoal.table.columns import Encoded, IntArray, numbered
+from shoal.table.columns import Encoded, numbered
 from shoal.table.fixed import fixed_columns
 
 _MAX_COUNTS = 50_000_000  # classes times values, above which classes are merged by cost alone
@@ -132,16 +133,17 @@ class _Run:
             np.append(np.arange(1, n_classes), -1), self.whole,
         )  # fmt: skip
         tally, other, all_rows = (goal_kernel.empty_tally(goals.kernel) for _ in range(3))
-        cursor = np.array([may_suppress, 0, 0, -1], np.int64)
-        settings = np.array([int(deals), _REACH, _REPAIRED_PER_CALL], np.int64)
+        cursor = np.zeros(4, np.int64)
+        cursor[kernel.MAY_LEAVE_OUT], cursor[kernel.DONE] = may_suppress, -1
+        settings = kernel.Settings(deals, _REACH, _REPAIRED_PER_CALL)
         self._labels = np.full(encoded.n_rows, -1, np.int32)
         counts, room = _empty_counts(n_classes, tally), kernel.empty_room(encoded.n_rows, n_classes, _REACH)
-        while cursor[3] < n_classes:
+        while cursor[kernel.DONE] < n_classes:
             kernel.repair_classes(
                 goals.kernel, tally, other, all_rows, counts, lists, self.classes, rows, ends, fixed.trees,
                 cursor, settings, self._labels, room,
             )  # fmt: skip
-        self.exchanged, self.merged = int(cursor[1]), int(cursor[2])
+        self.exchanged, self.merged = int(cursor[kernel.EXCHANGES]), int(cursor[kernel.MERGERS])
 
     def labels(self) -> IntArray:
         """Number the classes that remain by their first rows; rows left out get -1."""

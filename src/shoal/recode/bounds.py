@@ -11,9 +11,10 @@ from math import ceil
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.hierarchy.build import number_text
 from shoal.table import forms
-from shoal.table.columns import IntArray, RangeColumn
+from shoal.table.columns import RangeColumn
 
 _EPOCH = date(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days

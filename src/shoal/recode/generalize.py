@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.recode.bounds import each_pair
 from shoal.table import forms
-from shoal.table.columns import IntArray, TreeColumn
+from shoal.table.columns import TreeColumn
 
 
 def node_texts(

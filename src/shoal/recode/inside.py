@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.table import frames
 from shoal.table.boxes import pieces_of
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 
 
 def narrowest_class(encoded: Encoded, frozen: pl.DataFrame) -> IntArray:

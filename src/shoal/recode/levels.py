@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.recode.bounds import each_pair, end_text
 from shoal.recode.generalize import node_text
 from shoal.table import forms
-from shoal.table.columns import IntArray, QuasiColumn, RangeColumn
+from shoal.table.columns import QuasiColumn, RangeColumn
 from shoal.table.intervals import nodes_at_level, with_tree
 
 

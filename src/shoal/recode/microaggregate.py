@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.table import forms
-from shoal.table.columns import IntArray, QuasiColumn, RangeColumn, most_decimals
+from shoal.table.columns import QuasiColumn, RangeColumn, most_decimals
 
 
 def microaggregate(

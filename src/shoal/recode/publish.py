@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.recipe import Recipe
 from shoal.recode.bounds import as_columns, as_text
 from shoal.recode.generalize import node_texts
 from shoal.recode.levels import level_texts
 from shoal.recode.microaggregate import microaggregate
 from shoal.recode.ring import Ring
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, class_extremes
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, class_extremes
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values

@@ -6,13 +6,11 @@ import secrets
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray, LongArray
 from shoal.recode.generalize import node_texts
-from shoal.table.columns import IntArray, QuasiColumn, TreeColumn
-
-LongArray = npt.NDArray[np.int64]
+from shoal.table.columns import QuasiColumn, TreeColumn
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.recipe import Recipe
-from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, Floats, Ints, scale_of
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, scale_of
+from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
 
@@ -112,7 +113,7 @@ def profile(
     encoded: Encoded,
     labels: IntArray,
     classes: pl.DataFrame,
-    costs: Floats | None,
+    costs: FloatArray | None,
     recipe: Recipe,
 ) -> Profile:
     """Describe a release compared with the raw table, revealing nothing about fewer than ten rows.
@@ -154,7 +155,7 @@ def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recip
     return Profile((), sensitive, class_sizes, recipe.shape.groups)
 
 
-def _shares_lost(encoded: Encoded, sizes: Ints, costs: Floats) -> list[float]:
+def _shares_lost(encoded: Encoded, sizes: LongArray, costs: FloatArray) -> list[float]:
     suppressed = encoded.n_rows - sizes.sum()
     shares: list[float] = ((sizes @ costs + suppressed) / encoded.n_rows).tolist()
     return shares
@@ -182,12 +183,12 @@ class _Grouping:
     """
 
     labels: list[str]
-    cell_of: Ints
-    edges: Floats
+    cell_of: LongArray
+    edges: FloatArray
 
 
 def _cells(
-    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: Ints, classes: pl.DataFrame
+    column: QuasiColumn, inside: npt.NDArray[np.bool_], sizes: LongArray, classes: pl.DataFrame
 ) -> tuple[Cell, ...]:
     """Count the cells of one column before and after."""
     n_atoms = len(column.points) if isinstance(column, RangeColumn) else column.tree.n_leaves
@@ -209,8 +210,8 @@ def _cells(
 
 
 def _published_rows(
-    column: QuasiColumn, classes: pl.DataFrame, sizes: Ints
-) -> tuple[list[str | None], Floats]:
+    column: QuasiColumn, classes: pl.DataFrame, sizes: LongArray
+) -> tuple[list[str | None], FloatArray]:
     """Return the distinct published texts of a column, and how many rows have each."""
     if column.name in classes.columns:
         text = series(classes, column.name).cast(pl.String)
@@ -229,7 +230,7 @@ def _published_rows(
 # --- Values on a line: numbers, dates, ordered texts ---
 
 
-def _line_grouping(column: QuasiColumn, numbers: Floats, counts: Ints) -> _Grouping:
+def _line_grouping(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> _Grouping:
     """Cut the line at round numbers and merge cells with too few rows.
 
     `numbers` is the number of each atom; nan if no row has it.
@@ -268,8 +269,8 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
 
 
 def _range_mass(
-    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: Floats
-) -> Floats:
+    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: FloatArray
+) -> FloatArray:
     """Spread the rows of each published value over the cells that its range overlaps."""
     ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
     lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
@@ -308,7 +309,7 @@ def _number(column: RangeColumn, text: str) -> float:
     return float(text)
 
 
-def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
+def _share_below(edge: float, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the share of each range that is below an edge; a range without width is a point."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         width = high - low
@@ -319,7 +320,7 @@ def _share_below(edge: float, low: Floats, high: Floats) -> Floats:
 # --- Values in a tree ---
 
 
-def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
+def _tree_grouping(column: TreeColumn, counts: LongArray) -> _Grouping:
     """Group numbers and dates on a line, and categories by name or by ancestor."""
     if column.kind in ("numeric", "date"):
         return _line_grouping(column, _leaf_numbers(column, counts), counts)
@@ -336,7 +337,7 @@ def _tree_grouping(column: TreeColumn, counts: Ints) -> _Grouping:
     return _Grouping(labels, cell_of_group[group_of], np.zeros(0))
 
 
-def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
+def _leaf_numbers(column: TreeColumn, counts: LongArray) -> FloatArray:
     """Return the number of each leaf that occurs; the labels of other leaves need not be numbers."""
     numbers = np.full(len(counts), np.nan)
     present = np.flatnonzero(counts)
@@ -349,7 +350,7 @@ def _leaf_numbers(column: TreeColumn, counts: Ints) -> Floats:
     return numbers
 
 
-def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
+def _shown_nodes(column: TreeColumn, counts: LongArray) -> LongArray:
     """Return the node whose label represents each leaf.
 
     All nodes are at the same depth, the greatest at which there are not too many and most rows are in
@@ -372,7 +373,7 @@ def _shown_nodes(column: TreeColumn, counts: Ints) -> Ints:
     return nodes
 
 
-def _shown_groups(rows: Ints, *, is_flat: bool) -> list[int]:
+def _shown_groups(rows: LongArray, *, is_flat: bool) -> list[int]:
     """Choose the groups that get a separate cell, so that the rest is empty or large enough.
 
     The last group, that of missing values, stays last.
@@ -389,9 +390,9 @@ def _leaf_mass(
     column: TreeColumn,
     texts: Sequence[str | None],
     values: Sequence[Published],
-    rows: Floats,
+    rows: FloatArray,
     occurs: npt.NDArray[np.bool_],
-) -> Floats:
+) -> FloatArray:
     """Spread the rows of each published value evenly over the leaves that it covers and that occur."""
     before = np.append(0, np.cumsum(occurs))  # how many leaves occur before each leaf
     steps, mass = np.zeros(len(occurs) + 1), np.zeros(len(occurs))

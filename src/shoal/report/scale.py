@@ -13,8 +13,8 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import FloatArray, LongArray
 from shoal.table.columns import QuasiColumn, RangeColumn
 
 SMALLEST = 10  # rows in a cell that may be shown
@@ -24,9 +24,6 @@ ALL = "all values"
 _EPOCH = date(1970, 1, 1)
 _LONG = 1e12  # larger numbers are written with an exponent
 _MONTHS = (1, 3, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)  # a month to a thousand years
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Scale:
     label contains either of these.
     """
 
-    edges: Floats
+    edges: FloatArray
     starts: Sequence[str]
     stops: Sequence[str]
     first: Sequence[str]
@@ -57,7 +54,7 @@ class Scale:
         return [self.first[kept[0]], *inner, self.last[kept[-1]]]
 
 
-def scale_of(column: QuasiColumn, numbers: Floats, counts: Ints) -> Scale:
+def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> Scale:
     """Choose the edges for ascending numbers."""
     if len(numbers) < 2 or not isfinite(float(numbers[-1]) - float(numbers[0])):
         return Scale(np.zeros(0), (), (), (), ())
@@ -95,13 +92,13 @@ def _whole_scale(edges: Sequence[float]) -> Scale:
     )
 
 
-def _names(order: Sequence[str], numbers: Floats, counts: Ints) -> list[str | None]:
+def _names(order: Sequence[str], numbers: FloatArray, counts: LongArray) -> list[str | None]:
     """Return the values of an order, with None for those that too few rows have."""
     rows = dict(zip(numbers.astype(int).tolist(), counts.tolist(), strict=True))
     return [text if rows.get(place, 0) >= SMALLEST else None for place, text in enumerate(order)]
 
 
-def _order_scale(names: Sequence[str | None], numbers: Floats) -> Scale:
+def _order_scale(names: Sequence[str | None], numbers: FloatArray) -> Scale:
     """Put an edge between all positions, or every few positions."""
     step = ceil(len(names) / MOST_CELLS)
     edges = _inside([at - 0.5 for at in range(step, len(names), step)], numbers)
@@ -130,7 +127,7 @@ def _order_scale(names: Sequence[str | None], numbers: Floats) -> Scale:
     )
 
 
-def _date_scale(low: float, high: float, numbers: Floats) -> Scale:
+def _date_scale(low: float, high: float, numbers: FloatArray) -> Scale:
     """Put edges between days, weeks, months or years."""
     days = next((days for days in (1, 7) if (high - low) / days < MOST_CELLS - 1), None)
     if days is None:
@@ -148,7 +145,7 @@ def _date_scale(low: float, high: float, numbers: Floats) -> Scale:
     )
 
 
-def _month_scale(low: float, high: float, numbers: Floats) -> Scale:
+def _month_scale(low: float, high: float, numbers: FloatArray) -> Scale:
     begin, end = _month(low), _month(high)
     step = next((s for s in _MONTHS if (end - begin) / s < MOST_CELLS - 1), _MONTHS[-1])
     months = [month for month in range((begin // step + 1) * step, end + 1, step) if month >= 12]
@@ -164,11 +161,11 @@ def _month_scale(low: float, high: float, numbers: Floats) -> Scale:
     )
 
 
-def _inside(edges: Sequence[float], numbers: Floats) -> list[float]:
+def _inside(edges: Sequence[float], numbers: FloatArray) -> list[float]:
     return [edge for edge in edges if numbers[0] < edge < numbers[-1]]
 
 
-def _bulk(numbers: Floats, counts: Ints) -> tuple[float, float]:
+def _bulk(numbers: FloatArray, counts: LongArray) -> tuple[float, float]:
     """Return two numbers with most rows between them, so that outliers do not determine the step."""
     rows = np.cumsum(counts)
     low, high = np.searchsorted(rows, [0.01 * rows[-1], 0.99 * rows[-1]])

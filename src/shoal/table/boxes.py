@@ -13,8 +13,9 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.errors import DataError
-from shoal.table.columns import IntArray, QuasiColumn, RangeColumn, TreeColumn
+from shoal.table.columns import QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Published, Range, Set, Value, parse
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as published

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray
 from shoal.hierarchy.tree import Tree
-
-IntArray = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values

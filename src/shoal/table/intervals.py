@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.hierarchy import build
 from shoal.hierarchy.tree import Tree
-from shoal.table.columns import Encoded, IntArray, QuasiColumn, TreeColumn
+from shoal.table.columns import Encoded, QuasiColumn, TreeColumn
 
 
 def with_trees(encoded: Encoded) -> Encoded:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import FloatArray
 from shoal.table.columns import TreeColumn
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

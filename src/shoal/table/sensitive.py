@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.errors import DataError, Fault, RecipeError
 from shoal.recipe import Recipe
 from shoal.recipe.goals import Goal, TCloseness
-from shoal.table.columns import IntArray, SensitiveColumn
+from shoal.table.columns import SensitiveColumn
 from shoal.table.frames import series
 from shoal.table.kinds import settle
 from shoal.table.tree_columns import tree_column

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError
-from shoal.recipe import Column
-from shoal.table.columns import Line, are_whole, most_decimals
-from shoal.table.kinds import TextCounts, infinities, kind_of_counts, misfit, numbers_among, stored_kind
+from shoal.table.columns import are_whole, most_decimals
+from shoal.table.kinds import TextCounts, numbers_among
 
 _EPOCH = date(1970, 1, 1)
 _EXACT = 2.0**53

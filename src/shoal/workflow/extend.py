@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.bound.lower_bound import NO_BOUND
 from shoal.cluster.systematic import Systematic
 from shoal.dangers import Values, refuse_unique
@@ -25,7 +26,7 @@ from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.stages import Progress, Tick, stage
 from shoal.table import frames
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
 from shoal.table.orders import with_orders
 from shoal.table.read import read_release

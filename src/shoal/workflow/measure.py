@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
@@ -16,7 +17,7 @@ from shoal.measure.released import ReadRelease, loss_of, published_names, read_c
 from shoal.measure.risk import risk
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.orders import with_orders
 from shoal.table.read import read, read_any_release, used_columns

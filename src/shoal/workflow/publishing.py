@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from shoal.arrays import FloatArray
 from shoal.cluster.clusterer import ClusterResult
 from shoal.measure.loss import Loss, loss
 from shoal.measure.published import published_costs
@@ -19,7 +20,6 @@ from shoal.recipe.goals import COUNTED, Goal, LDiversity
 from shoal.recode.publish import Published, publish, publish_ring
 from shoal.table import frames
 from shoal.table.columns import Encoded
-from shoal.table.readings import FloatArray
 from shoal.verifier import MeasuredGoal
 
 if TYPE_CHECKING:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-LongArray = npt.NDArray[np.int64]
+from shoal.arrays import FloatArray, LongArray
 
-_SAMPLE = 2000  # classes that tell how a group spreads
+_SAMPLE = 2000  # classes that show how a group spreads
 _TURNS = 2  # of a random direction towards the longest: more would make it the same in every round
 
 

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.table.fixed import FixedColumns
-
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
 
 _SMALL = 256  # leaves up to which a tree's costs are looked up by pairs
 _MOST_JOINS = 1 << 21  # of leaves and nodes: up to which these are looked up

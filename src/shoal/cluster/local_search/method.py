@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.local_search.cell import whole_cell
 from shoal.cluster.local_search.partition import Partition
@@ -16,7 +17,7 @@ from shoal.cluster.local_search.start import cut_from_above
 from shoal.cluster.local_search.workers import Workers
 from shoal.recipe.options import LocalSearchOptions
 from shoal.stages import Tick
-from shoal.table.columns import Encoded, IntArray
+from shoal.table.columns import Encoded
 from shoal.table.fixed import fixed_columns
 from shoal.table.readings import Reading, Whd
 
@@ -30,18 +31,12 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
     best; small cells are also grown from single rows where that loses less. The search: in every
     round the classes are put into new random blocks of near ones. In a block, rows move and swap
     where that loses less, and classes are narrowed, created, rebuilt or dissolved; a step that loses
-    more stands only with a chance that falls to 0. The best partition seen is kept, so the search
+    more is accepted only with a chance that falls to 0. The best partition seen is kept, so the search
     never makes the start worse. In the end classes of 2k rows or more are split, which never loses more.
     Blocks stay of one size, so a round takes as many of them as there are rows for.
 
-    Parameters
-    ----------
-    k : int
-        Smallest class size allowed, at least 2.
-    seed : int, optional
-        Chooses blocks and steps.
-    options : LocalSearchOptions, optional
-        `effort`, `seconds`, `loss`, `beta`.
+    Parameters: see `Clusterer`. The seed chooses blocks and steps. Options: `effort`, `seconds`,
+    `loss`, `beta`.
 
     Notes
     -----

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.table.columns import IntArray, numbered
-
-LongArray = npt.NDArray[np.int64]
+from shoal.arrays import IntArray, LongArray
+from shoal.table.columns import numbered
 
 
 @dataclass(frozen=True)

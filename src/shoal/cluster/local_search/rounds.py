@@ -1,23 +1,24 @@
-"""The rounds of the search: every round new blocks, each searched for itself, side by side."""
+"""The rounds of the search: every round has new blocks, searched in parallel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import FloatArray, LongArray
 from shoal.cluster.local_search.blocks import random_blocks
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.schedule import Plan, Schedule
 from shoal.cluster.local_search.workers import Workers
 
-LongArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from shoal.kernels.local_search.block_search import Searched
+
 Tick = Callable[[float, int], None]  # called with the share of the search that is done, and the loss
-Found = tuple[LongArray, LongArray, int, int]  # rows, ends, loss before, loss after
 
 
 def search(
@@ -42,7 +43,7 @@ def search(
 def _round(
     cell: Any,
     now: Partition,
-    scale: npt.NDArray[np.float64],
+    scale: FloatArray,
     schedule: Schedule,
     random: np.random.Generator,
     workers: Workers,
@@ -60,17 +61,17 @@ def _round(
         partial(_search_block, cell, now, block, plan, seed)
         for block, seed in zip(blocks, seeds, strict=True)
     ]
-    found: dict[int, Found] = {}
+    found: dict[int, Searched] = {}
     loss = now.loss
     with closing(workers.run(tasks)) as running:
         for number, result in running:
             found[number] = result
-            loss += result[3] - result[2]
+            loss += result.after - result.before
             tick(schedule.share_within(len(found) / len(blocks)), loss)
             if schedule.is_late:
                 break
     untouched = [_classes(now, block) for at, block in enumerate(blocks) if at not in found]
-    parts = [found[at][:2] for at in sorted(found)] + untouched
+    parts = [(found[at].rows, found[at].ends) for at in sorted(found)] + untouched
     begins = np.cumsum([0, *(len(rows) for rows, _ in parts)])
     ends = [ends + begin for (_, ends), begin in zip(parts, begins[:-1], strict=True)]
     return Partition(np.concatenate([rows for rows, _ in parts]), np.concatenate(ends), loss)
@@ -83,7 +84,7 @@ def _search_block(
     plan: Plan,
     seed: np.uint64,
     tally: Any,
-) -> Found:
+) -> Searched:
     """Search among some classes."""
     from shoal.kernels.local_search.block_search import search_block
 
@@ -101,10 +102,10 @@ def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongA
     return rows, np.cumsum(np.bincount(labels, minlength=len(classes)))
 
 
-def _scale(cell: Any) -> npt.NDArray[np.float64]:
+def _scale(cell: Any) -> FloatArray:
     """Return by what codes are multiplied so that every column is as wide as it costs."""
     widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
     ends = np.append(cell.over_at, len(cell.over))[1:]
     trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
-    scale: npt.NDArray[np.float64] = np.array([*cell.span, *trees], np.float64) / widest
+    scale: FloatArray = np.array([*cell.span, *trees], np.float64) / widest
     return scale

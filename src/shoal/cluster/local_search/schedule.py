@@ -12,7 +12,7 @@ BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
 _MOST_STEPS = 1.6  # times as many for large k
 _WARMTH = 0.5  # the first temperature, in what a row costs on average
-_PATIENCE = 0.7  # what a step may make worse before passes mend it, in what a class loses on average
+_PATIENCE = 0.7  # what a step may make worse before passes repair it, in what a class loses on average
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.3  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
@@ -51,8 +51,8 @@ class Schedule:
     third as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
     the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
-    temperature, up to which steps that lose more may stand, falls linearly to 0. It begins at a share of
-    what a row costs on average: where rows cost little, so do the changes that a step makes.
+    temperature, up to which steps that lose more may be accepted, falls linearly to 0. It begins at a share
+    of what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
 
     def __init__(self, options: LocalSearchOptions, n_rows: int, n_columns: int) -> None:

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.local_search.partition import Partition
 
-LongArray = npt.NDArray[np.int64]
-
 _COLUMNS = 16  # along which cuts are looked for: in wide tables those that save most by themselves
-_LARGE = 64  # times k: larger classes are cut in their middle half, so that few cuts are one upon another
+_LARGE = 64  # times k: larger classes are cut in their middle half, so that few cuts are nested
 _TRIED_ROWS = 20_000  # that the cuts of a class which goals may forbid have together
 _LEAST_TRIED = 16  # such cuts, however large the class is
 _BATCH = 1 << 21  # cells that are looked at together
@@ -104,7 +102,7 @@ class _Batch:
     """Some classes, their rows one class after the other, ascending."""
 
     rows: LongArray
-    codes: npt.NDArray[np.int64]  # (rows, columns)
+    codes: LongArray  # (rows, columns)
     sizes: LongArray
     begins: LongArray
     number: LongArray  # of each row's class
@@ -118,7 +116,7 @@ class _Batch:
 
     @property
     def before(self) -> LongArray:
-        """How many rows of its class stand before each place."""
+        """How many rows of its class come before each place."""
         return np.arange(len(self.rows)) - self.begins[self.number]
 
     def along(self, column: int) -> LongArray:

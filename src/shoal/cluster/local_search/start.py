@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.workers import Workers
 
-CELL_ROWS = 3000  # rollouts above this bring nothing
+if TYPE_CHECKING:
+    from shoal.kernels.local_search.start import Started
+
+CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
 _PROBES = 8  # cells in which growth from single rows is tried first
 Tick = Callable[[float], None]
-LongArray = npt.NDArray[np.int64]
 
 
 def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
     """Part all rows: cut greedily down to cells, each cell with rollouts of the best cuts."""
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
-    found: dict[int, tuple[LongArray, int, bool]] = {}
+    found: dict[int, Started] = {}
 
     def start(numbers: list[int], grows: bool) -> None:
         from shoal.kernels.local_search import start as kernel
@@ -34,13 +36,13 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
             found[numbers[at]] = result
             tick(len(found) / len(cells))
 
-    # Growth takes long and rarely wins on trees, often on numbers: a few cells tell.
+    # Growth takes long and rarely wins on trees, often on numbers: a few cells show which.
     probes = list(range(0, len(cells), -(-len(cells) // _PROBES)))
     start(probes, True)
-    wins = sum(found[number][2] for number in probes)
+    wins = sum(found[number].is_grown for number in probes)
     start([number for number in range(len(cells)) if number not in found], 4 * wins >= len(probes))
-    ends = np.concatenate([found[number][0] for number in range(len(cells))])
-    return Partition(rows, ends, sum(loss for _, loss, _ in found.values()))
+    ends = np.concatenate([found[number].ends for number in range(len(cells))])
+    return Partition(rows, ends, sum(cell.loss for cell in found.values()))
 
 
 def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tuple[int, int]]:
@@ -49,8 +51,8 @@ def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tupl
 
     groups, cells = [(0, len(rows))], []
     while groups:
-        cells += [group for group in groups if group[1] - group[0] <= most]
-        large = [group for group in groups if group[1] - group[0] > most]
+        cells += [(begin, end) for begin, end in groups if end - begin <= most]
+        large = [(begin, end) for begin, end in groups if end - begin > most]
         groups = []
         for at, middle in workers.run([partial(kernel.cut_once, cell, rows, *group) for group in large]):
             begin, end = large[at]

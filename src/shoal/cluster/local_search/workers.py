@@ -1,10 +1,9 @@
-"""Threads that run kernels side by side, and stop when they are told to."""
+"""Threads that run kernels side by side, and stop when they are asked to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -30,11 +29,13 @@ class Workers:
             self._tallies.put(None if goals is None else empty_tally(goals))
 
     def run(self, tasks: Iterable[Callable[[Any], T]]) -> Generator[tuple[int, T], None, None]:
-        """Run tasks, each with a tally; give their numbers and results as they come to an end.
+        """Run tasks, each with a tally; give their numbers and results as they finish.
 
         Closing the iterator early drops the tasks that have not begun.
         """
-        with _pool(self.n_threads) as pool:
+        from shoal.kernels.threads import thread_pool
+
+        with thread_pool(self.n_threads) as pool:
             numbers: dict[Future[T], int] = {}
             waiting = iter(tasks)
             given = 0
@@ -56,12 +57,3 @@ class Workers:
             return task(tally)
         finally:
             self._tallies.put(tally)
-
-
-@contextmanager
-def _pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)

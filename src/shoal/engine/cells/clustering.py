@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
-from shoal.engine.cells.tree import IntArray, LongArray, cell_seed, is_alike
+from shoal.engine.cells.tree import cell_seed, is_alike
 from shoal.engine.clustering import cluster
 from shoal.recipe import Recipe
 from shoal.recipe.goals import BetaLikeness, DeltaDisclosure, TCloseness

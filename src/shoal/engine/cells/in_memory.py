@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
 from shoal.engine.cells.clustering import cell_view, cluster_cell, line_of, recipe_of_cells
 from shoal.engine.cells.counts import CellCount, Feasible
 from shoal.engine.cells.planning import CutSample, Plan, plan_cells
 from shoal.engine.cells.sample import Sample, Space, cut_sample, key_limit, most_frequent, sample_keys
-from shoal.engine.cells.tree import IntArray, LongArray, Partition
+from shoal.engine.cells.tree import Partition
 from shoal.engine.clustering import rows_with_values
 from shoal.privacy.goalset import people_by_value
 from shoal.recipe import Recipe

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shoal.arrays import IntArray, LongArray
 from shoal.cluster.local_search.cell import whole_cell
-from shoal.engine.cells.tree import LEAF, Cut, IntArray, LongArray, Node
+from shoal.engine.cells.tree import LEAF, Cut, Node
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, SensitiveColumn

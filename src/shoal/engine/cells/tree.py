@@ -12,11 +12,8 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int32]
-LongArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from shoal.arrays import BoolArray, IntArray, LongArray
 
 
 @dataclass(frozen=True)

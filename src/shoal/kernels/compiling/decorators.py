@@ -47,7 +47,7 @@ class _Compiled(CPUDispatcher):
 
 
 class _Part(CPUDispatcher):
-    """A function of which there is no compiled form by itself."""
+    """A function that has no compiled form of its own."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: there is nothing that could be called."""

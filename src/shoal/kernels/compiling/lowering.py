@@ -15,7 +15,7 @@ from numba.cpython.slicing import fix_index
 
 
 class KernelLower(Lower):
-    """Lowering as usual, but for variables and for single elements of arrays."""
+    """Lowering as usual, except for variables and single elements of arrays."""
 
     def pre_block(self, block: Any) -> None:
         """Note the block; Numba would look for `try` in it, and for variables that end there."""
@@ -57,7 +57,7 @@ class KernelLower(Lower):
         return cgutils.alloca_once(self.builder, lltype, name=name)
 
     def _is_element(self, array: Any, index: Any) -> bool:
-        """Return whether a whole number for each axis stands in the brackets."""
+        """Return whether the brackets have a whole number for each axis."""
         kind = self.typeof(array.name)
         if self.context.enable_boundscheck or index is None:  # NUMBA_BOUNDSCHECK=1: let Numba look
             return False

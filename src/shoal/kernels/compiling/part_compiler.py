@@ -165,13 +165,13 @@ class _Compiler(Compiler):
 
 
 class PartCompiler(_Compiler):
-    """Numba's own compiler, but for the last step."""
+    """Numba's own compiler, except for the last step."""
 
     lowering = PartLowering
 
 
 class EntryCompiler(_Compiler):
-    """Numba's own compiler, but for the last step."""
+    """Numba's own compiler, except for the last step."""
 
     lowering = EntryLowering
 

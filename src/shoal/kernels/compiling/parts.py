@@ -1,7 +1,7 @@
 """Functions that are compiled only as parts of the functions that Python calls.
 
 Numba optimises every function by itself and makes machine code of it, with all functions that it calls,
-and those again with all that they call: the deeper a function stands, the more often it is compiled. A
+and those again with all that they call: the deeper a function is, the more often it is compiled. A
 *part* is only translated to LLVM's language; it is optimised where it is used, together with the entry.
 
 The compiler of parts (`part_compiler`) is used with the versions of Numba that it was tested with. Any other
@@ -20,7 +20,7 @@ TESTED = ("0.68",)
 
 
 def part_options() -> dict[str, Any]:
-    """Return what a part is compiled with besides; nothing where this Numba has not been tested."""
+    """Return further options to compile a part with; none where this Numba has not been tested."""
     if not is_tested():
         return {}
     from shoal.kernels.compiling.part_compiler import PartCompiler

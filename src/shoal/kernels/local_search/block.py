@@ -16,7 +16,8 @@ from shoal.kernels.local_search.space import box_cost, column_cost
 
 NOBODY = np.int64(-1)
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
-N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)
+N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)  # of the state
+LOW, LOW2, HIGH, HIGH2 = range(4)  # of the saved boxes
 
 
 class Block(NamedTuple):
@@ -49,7 +50,7 @@ class Block(NamedTuple):
 
 
 def empty_block(cell, n_rows, n_classes):
-    """Make room for so many rows and classes."""
+    """Make room for rows and classes."""
     n_columns, n_range = cell.codes.shape[1], cell.span.shape[0]
     return Block(
         np.full(n_rows, NOBODY), np.full(n_rows, NOBODY), np.full(n_rows, NOBODY),
@@ -139,7 +140,7 @@ def show(cell, block, c):
 
 @inner
 def recount(cell, block, c):
-    """Find the extremes of a class anew. Writes `block`."""
+    """Find the extremes of a class from its rows. Writes `block`."""
     for col in range(cell.codes.shape[1]):
         block.low[c, col], block.low2[c, col] = UP, UP
         block.high[c, col], block.high2[c, col] = DOWN, DOWN
@@ -217,7 +218,7 @@ def begin_step(block):
 
 @inner
 def end_step(block):
-    """Let the changes of a step stand. Writes `block`."""
+    """Accept the changes of a step. Writes `block`."""
     block.state[SAVES] = 0
 
 
@@ -231,9 +232,10 @@ def touch(block, c):
     block.touched[at] = c
     block.state[N_TOUCHED] += 1
     block.saved_size[at], block.saved_cost[at] = block.size[c], block.cost[c]
+    box = block.saved_box
     for col in range(block.low.shape[1]):
-        block.saved_box[0, at, col], block.saved_box[1, at, col] = block.low[c, col], block.low2[c, col]
-        block.saved_box[2, at, col], block.saved_box[3, at, col] = block.high[c, col], block.high2[c, col]
+        box[LOW, at, col], box[LOW2, at, col] = block.low[c, col], block.low2[c, col]
+        box[HIGH, at, col], box[HIGH2, at, col] = block.high[c, col], block.high2[c, col]
     row, saved = block.head[c], block.state[N_SAVED]
     while row >= 0:
         block.saved_row[saved] = row
@@ -245,14 +247,14 @@ def touch(block, c):
 @inner
 def take_back(cell, block):
     """Make every class what it was at the beginning of the step. Writes `block`."""
-    saved = 0
+    saved, box = 0, block.saved_box
     for at in range(block.state[N_TOUCHED]):
         c = block.touched[at]
         block.head[c] = NOBODY
         block.size[c] = block.saved_size[at]
         for col in range(block.low.shape[1]):
-            block.low[c, col], block.low2[c, col] = block.saved_box[0, at, col], block.saved_box[1, at, col]
-            block.high[c, col], block.high2[c, col] = block.saved_box[2, at, col], block.saved_box[3, at, col]
+            block.low[c, col], block.low2[c, col] = box[LOW, at, col], box[LOW2, at, col]
+            block.high[c, col], block.high2[c, col] = box[HIGH, at, col], box[HIGH2, at, col]
         for place in range(saved, saved + block.saved_size[at]):
             link(block, block.saved_row[place], c)
         saved += block.saved_size[at]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.goals import Tally
 from shoal.kernels.local_search.block import (
@@ -34,11 +34,18 @@ from shoal.kernels.local_search.steps import (
     step_work,
 )
 
-LongArray = npt.NDArray[np.int64]
-
 # Shares of the steps, each on top of those before: what is left over dissolves.
 SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
 PASSES = 4  # over the classes that a step has changed
+
+
+class Searched(NamedTuple):
+    """What a search among some classes has found."""
+
+    rows: LongArray  # class by class
+    ends: LongArray  # where each class ends
+    before: int  # the loss
+    after: int
 
 
 class Rooms(NamedTuple):
@@ -66,7 +73,7 @@ def costlier(block, state):
 
 @inner
 def make_step(cell, block, rooms, state):
-    """Make a random step with a class that loses much; tell whether it came to an end."""
+    """Make a random step with a class that loses much; return whether it was completed."""
     c, kind = costlier(block, state), share(state)
     if kind < SHED:
         return shed(cell, block, c, state, rooms.near, rooms.step)
@@ -91,7 +98,7 @@ def settle(cell, block, temperature, near):
 
 @inner
 def has_changed(block):
-    """Return whether some rows of a class that a step has saved are apart now, or have others among them."""
+    """Return whether a class that a step has saved has been separated, or has other rows too."""
     at = 0
     for saved in range(block.state[N_TOUCHED]):
         size = block.saved_size[saved]
@@ -154,11 +161,8 @@ def search_block(
     is_last: bool,
     seed: np.uint64,
     tally: Tally | None,
-) -> tuple[LongArray, LongArray, int, int]:
-    """Search among some classes of a partition.
-
-    Returns their rows class by class, where each class ends, and the loss before and after.
-    """
+) -> Searched:
+    """Search among some classes of a partition."""
     ids, labels = rows_of(rows, ends, classes)
     local = local_cell(cell, ids, tally)
     m, n_classes = ids.shape[0], classes.shape[0]
@@ -174,7 +178,7 @@ def search_block(
         local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last,
         state, new_rows, new_ends,
     )  # fmt: skip
-    return new_rows, new_ends[:found].copy(), before, after
+    return Searched(new_rows, new_ends[:found].copy(), before, after)
 
 
 @entry
@@ -194,19 +198,19 @@ def make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, stat
     """Pass over all rows, then make steps; pass once more if no other round follows.
 
     Steps that raise the loss by less than a draw from an exponential distribution with the mean
-    `temperature` stand; those that at first raise it by more than `patience` are given up at once. Writes
-    `block`, `rooms`, `state`.
+    `temperature` are accepted; those that at first raise it by more than `patience` are given up at once.
+    Writes `block`, `rooms`, `state`.
     """
     pass_over_all(cell, block, rooms.near)
     for _ in range(n_steps):
         begin_step(block)
-        stands = make_step(cell, block, rooms, state) and has_changed(block) and change(block) <= patience
-        if stands:
+        accepted = make_step(cell, block, rooms, state) and has_changed(block) and change(block) <= patience
+        if accepted:
             settle(cell, block, temperature, rooms.near)
             grows = change(block)
-            stands = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
-            stands = stands and all_good(cell, block)
-        if stands:
+            accepted = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
+            accepted = accepted and all_good(cell, block)
+        if accepted:
             end_step(block)
         else:
             take_back(cell, block)

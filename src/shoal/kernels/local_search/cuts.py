@@ -16,13 +16,18 @@ from shoal.kernels.goals import add, asks, is_good, remove
 from shoal.kernels.local_search.draws import share
 from shoal.kernels.local_search.space import box_cost, copy_box, set_box, unite, widen_box
 from shoal.kernels.sorting import sort_front
+from shoal.kernels.waiting import BEGIN, END
 
 BINS = 32  # buckets of a numeric column
 SLOTS = 1024  # equal parts of a range, from which the buckets are made
 TRIED = np.int64(8)  # cuts of a node that are rolled out
 ASKED = np.int64(32)  # cuts that are looked at where goals may forbid some
 FAR = np.int64(1) << 62
-# Typed, because Numba compiles a function anew for each number that is written at a call.
+N_FOUND = 0  # of the state of `Cuts`: how many there are
+BEST = 0  # the cut that saves most
+TURN = 0  # of the turns of `CutWork`: a number for each time that marks are made
+N_ENDS = 0  # where a list of ends says how many there are; they follow in no order
+# Typed, because Numba compiles a function again for each number that is written at a call.
 ZERO, ONE, TWO = np.int64(0), np.int64(1), np.int64(2)
 INSIDE, OUTSIDE, WHOLE = np.int64(0), np.int64(1), np.int64(2)  # the boxes of `CutWork.side_low`
 
@@ -30,7 +35,7 @@ INSIDE, OUTSIDE, WHOLE = np.int64(0), np.int64(1), np.int64(2)  # the boxes of `
 class Cuts(NamedTuple):
     """The best cuts of a group, by what they save."""
 
-    found: np.ndarray  # int64 (1): how many there are
+    state: np.ndarray  # int64 (1): N_FOUND
     gain: np.ndarray  # int64 (ASKED)
     col: np.ndarray  # int64 (ASKED)
     low: np.ndarray  # int32 (ASKED): rows with codes from here
@@ -40,7 +45,7 @@ class Cuts(NamedTuple):
 class CutWork(NamedTuple):
     """Room to find cuts in: m rows, d columns, at most b buckets."""
 
-    turn: np.ndarray  # int64 (1): a number for each time that marks are made
+    turns: np.ndarray  # int64 (1): TURN
     mark: np.ndarray  # int64 (codes): the turn in which a code or slot was seen
     bucket_at: np.ndarray  # int32 (codes): its bucket
     bucket: np.ndarray  # int64 (m): of each row of the group
@@ -58,7 +63,7 @@ class CutWork(NamedTuple):
     stack: np.ndarray  # int64 (m, 2): groups still to be cut
     second_stack: np.ndarray  # the same, of a rollout
     nothing: np.ndarray  # int64 (0)
-    state: np.ndarray  # uint64 (1): for random numbers that nobody draws
+    state: np.ndarray  # uint64 (1): for random numbers that are never drawn
 
 
 def no_cuts():
@@ -70,7 +75,7 @@ def no_cuts():
 
 
 def cut_work(cell, n_rows):
-    """Make room for groups of up to so many rows."""
+    """Make room for groups of up to `n_rows` rows."""
     n_columns = cell.codes.shape[1]
     leaves = np.int64(1)
     for tree in range(cell.n_leaves.shape[0]):
@@ -104,19 +109,19 @@ def slot_buckets(cell, rows, begin, end, col, work):
     low = work.side_low[WHOLE, col]
     n_slots = 64 if n < 128 else (256 if n < 2048 else SLOTS)
     scale = n_slots / (np.float64(work.side_high[WHOLE, col]) - low + 1.0)
-    work.turn[0] += 1
+    work.turns[TURN] += 1
     used = 0
     for at in range(begin, end):
         slot = np.int64((cell.codes[rows[at], col] - low) * scale)
         work.bucket[at - begin] = slot
-        if work.mark[slot] != work.turn[0]:
-            work.mark[slot] = work.turn[0]
+        if work.mark[slot] != work.turns[TURN]:
+            work.mark[slot] = work.turns[TURN]
             work.bucket_at[slot] = 0
             used += 1
         work.bucket_at[slot] += 1  # how many rows, for now
     bucket, seen, filled = -1, 0, 1
     for slot in range(n_slots):
-        if work.mark[slot] != work.turn[0]:
+        if work.mark[slot] != work.turns[TURN]:
             continue
         if used <= BINS or filled:
             bucket += 1
@@ -135,12 +140,12 @@ def list_leaves(cell, rows, begin, end, col, work):
     Writes `work`: `key`, `size`, and to `bucket_at` the place of each leaf.
     """
     low, high = work.side_low[WHOLE, col], work.side_high[WHOLE, col]
-    work.turn[0] += 1
+    work.turns[TURN] += 1
     found = np.int64(0)
     for at in range(begin, end):
         leaf = cell.codes[rows[at], col]
-        if work.mark[leaf] != work.turn[0]:
-            work.mark[leaf] = work.turn[0]
+        if work.mark[leaf] != work.turns[TURN]:
+            work.mark[leaf] = work.turns[TURN]
             work.bucket_at[leaf] = 0
             work.key[found] = leaf
             found += 1
@@ -148,7 +153,7 @@ def list_leaves(cell, rows, begin, end, col, work):
     if (high - low) < 4 * found:
         found = np.int64(0)
         for leaf in range(low, high + 1):
-            if work.mark[leaf] == work.turn[0]:
+            if work.mark[leaf] == work.turns[TURN]:
                 work.key[found] = leaf
                 found += 1
     else:
@@ -222,7 +227,7 @@ def fill_buckets(cell, rows, begin, end, col, n_buckets, work):
 @inner
 def keep_cut(cuts, most, gain, col, low, high):
     """Keep a cut if it is among the best so far. Writes `cuts`."""
-    found = cuts.found[0]
+    found = cuts.state[N_FOUND]
     if gain <= 0 or (found == most and gain <= cuts.gain[most - 1]):
         return
     at = min(found, most - 1)
@@ -231,7 +236,7 @@ def keep_cut(cuts, most, gain, col, low, high):
         cuts.low[at], cuts.high[at] = cuts.low[at - 1], cuts.high[at - 1]
         at -= 1
     cuts.gain[at], cuts.col[at], cuts.low[at], cuts.high[at] = gain, col, low, high
-    cuts.found[0] = min(found + 1, most)
+    cuts.state[N_FOUND] = min(found + 1, most)
 
 
 @inner
@@ -301,7 +306,7 @@ def rest(begin, end, n_buckets, work):
 @inner
 def find_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
     """Find the best cuts of a group; return what the group costs uncut. Writes `cuts`, `work`."""
-    cuts.found[0] = 0
+    cuts.state[N_FOUND] = 0
     n = end - begin
     group_box(cell, rows, begin, end, work)
     whole = n * box_cost(cell, work.side_low, work.side_high, WHOLE)
@@ -351,9 +356,9 @@ def is_good_group(cell, rows, begin, end):
 
 @inner
 def keep_allowed(cell, rows, begin, end, cuts):
-    """Strike out the cuts of which a side would not be a good class. Writes `cuts`, `rows`."""
+    """Remove the cuts that leave a side which is no good class. Writes `cuts`, `rows`."""
     kept = 0
-    for at in range(cuts.found[0]):
+    for at in range(cuts.state[N_FOUND]):
         middle = part(cell.codes, rows, begin, end, cuts.col[at], cuts.low[at], cuts.high[at])
         if is_good_group(cell, rows, begin, middle) and is_good_group(cell, rows, middle, end):
             cuts.gain[kept], cuts.col[kept] = cuts.gain[at], cuts.col[at]
@@ -361,7 +366,7 @@ def keep_allowed(cell, rows, begin, end, cuts):
             kept += 1
             if kept == TRIED:
                 break
-    cuts.found[0] = kept
+    cuts.state[N_FOUND] = kept
 
 
 @inner
@@ -378,23 +383,23 @@ def allowed_cuts(cell, rows, begin, end, cuts, most, noise, state, work):
 def cut_greedily(cell, rows, waiting, noise, state, limit, ends, cuts, stack, work):
     """Cut the groups waiting on a stack again and again, each time where that saves most.
 
-    Returns the loss, or `limit` or more. Writes the end of each part to `ends`, in no order, from its
-    second place on, and their number to its first, where it has room; and `rows`, `cuts`, `stack`, `work`.
+    Returns the loss, or `limit` or more. Writes the end of each part, and their number, to
+    `ends`, where it has room; and `rows`, `cuts`, `stack`, `work`.
     """
     loss = np.int64(0)
     while waiting > 0 and loss < limit:
         waiting -= 1
-        begin, end = stack[waiting, 0], stack[waiting, 1]
+        begin, end = stack[waiting, BEGIN], stack[waiting, END]
         whole = allowed_cuts(cell, rows, begin, end, cuts, ONE, noise, state, work)
-        if cuts.found[0] == 0:
+        if cuts.state[N_FOUND] == 0:
             loss += whole
             if ends.shape[0] > 0:
-                ends[0] += 1
-                ends[ends[0]] = end
+                ends[N_ENDS] += 1
+                ends[ends[N_ENDS]] = end
             continue
-        middle = part(cell.codes, rows, begin, end, cuts.col[0], cuts.low[0], cuts.high[0])
-        stack[waiting, 0], stack[waiting, 1] = begin, middle
-        stack[waiting + 1, 0], stack[waiting + 1, 1] = middle, end
+        middle = part(cell.codes, rows, begin, end, cuts.col[BEST], cuts.low[BEST], cuts.high[BEST])
+        stack[waiting, BEGIN], stack[waiting, END] = begin, middle
+        stack[waiting + 1, BEGIN], stack[waiting + 1, END] = middle, end
         waiting += 2
     return loss
 
@@ -403,11 +408,12 @@ def cut_greedily(cell, rows, waiting, noise, state, limit, ends, cuts, stack, wo
 def best_by_rollout(cell, rows, begin, end, cuts, inner, work):
     """Return the cut whose sides, cut greedily, lose least; the first one of equals."""
     least, best, stack = FAR, 0, work.second_stack
-    for at in range(cuts.found[0]):
+    for at in range(cuts.state[N_FOUND]):
         for place in range(begin, end):
             work.trial[place] = rows[place]
         middle = part(cell.codes, work.trial, begin, end, cuts.col[at], cuts.low[at], cuts.high[at])
-        stack[0, 0], stack[0, 1], stack[1, 0], stack[1, 1] = begin, middle, middle, end
+        stack[0, BEGIN], stack[0, END] = begin, middle
+        stack[1, BEGIN], stack[1, END] = middle, end
         loss = cut_greedily(cell, work.trial, TWO, 0.0, work.state, least, work.nothing, inner, stack, work)
         if loss < least:
             least, best = loss, at
@@ -422,22 +428,22 @@ def cut_with_rollouts(cell, rows, begin, end, tried, roll_from, ends, cuts, inne
     taken. Returns the loss. Writes `ends` as `cut_greedily` does, and `rows`, `cuts`, `inner`, `work`.
     """
     state = work.state
-    work.stack[0, 0], work.stack[0, 1] = begin, end
+    work.stack[0, BEGIN], work.stack[0, END] = begin, end
     waiting, total = 1, np.int64(0)
     while waiting > 0:
         waiting -= 1
-        begin, end = work.stack[waiting, 0], work.stack[waiting, 1]
+        begin, end = work.stack[waiting, BEGIN], work.stack[waiting, END]
         whole = allowed_cuts(cell, rows, begin, end, cuts, tried, 0.0, state, work)
-        if cuts.found[0] == 0:
+        if cuts.state[N_FOUND] == 0:
             total += whole
-            ends[0] += 1
-            ends[ends[0]] = end
+            ends[N_ENDS] += 1
+            ends[ends[N_ENDS]] = end
             continue
         best = 0
-        if end - begin >= roll_from and cuts.found[0] > 1:
+        if end - begin >= roll_from and cuts.state[N_FOUND] > 1:
             best = best_by_rollout(cell, rows, begin, end, cuts, inner, work)
         middle = part(cell.codes, rows, begin, end, cuts.col[best], cuts.low[best], cuts.high[best])
-        work.stack[waiting, 0], work.stack[waiting, 1] = begin, middle
-        work.stack[waiting + 1, 0], work.stack[waiting + 1, 1] = middle, end
+        work.stack[waiting, BEGIN], work.stack[waiting, END] = begin, middle
+        work.stack[waiting + 1, BEGIN], work.stack[waiting + 1, END] = middle, end
         waiting += 2
     return total

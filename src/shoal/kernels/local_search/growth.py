@@ -59,7 +59,7 @@ def add_row(cell, rows, at, best, low, high):
 def grow_class(cell, rows, begin, end, low, high, helpful):
     """Grow a class from the row at `begin`: to k rows, then by rows that help to meet the goals.
 
-    Returns where it ends, `begin` if it does not come to meet them. Writes `rows` and the first box.
+    Returns where it ends, `begin` if it never meets them. Writes `rows` and the first box.
     """
     set_box(cell, low, high, GROWING, rows[begin])
     add_row(cell, rows, begin, begin, low, high)
@@ -86,7 +86,7 @@ def grow_class(cell, rows, begin, end, low, high, helpful):
 def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful):
     """Grow classes, the first around place `first`, each next one around the row furthest from the last.
 
-    Rows that do not suffice for a class join where they cost least. Returns the number of classes, 0
+    Rows too few for a class join where they cost least. Returns the number of classes, 0
     if not even one could be grown, and the loss. Writes `labels`, by row; and `rows`; and the boxes
     `low`, `high` and sizes of the classes from their second places on.
     """
@@ -134,7 +134,7 @@ def stays_good(cell, rows, begin, place, number, labels):
 
 @inner
 def join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
-    """Let a row join the class whose loss grows least, of those that stay good; tell whether there is one."""
+    """Let a row join the class whose loss grows least, of those that stay good; return whether one does."""
     row = rows[place]
     least, best = FAR, NONE
     for number in range(1, n_classes + 1):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from shoal.arrays import FloatArray, LongArray
 from shoal.kernels.compiling import entry
 from shoal.kernels.local_search.space import Cell, box_cost, set_box, widen_box
-
-FloatArray = npt.NDArray[np.float64]
-LongArray = npt.NDArray[np.int64]
 
 
 def partition_loss(cell: Cell, rows: LongArray, ends: LongArray) -> int:

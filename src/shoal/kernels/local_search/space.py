@@ -37,7 +37,7 @@ class Cell(NamedTuple):
     is_joined: np.ndarray  # bool (T): a tree's joins are there
     n_nodes: np.ndarray  # int64 (T)
     codes: np.ndarray  # int32 (m, R + T)
-    ids: np.ndarray  # int64 (m): where each row stands in the table
+    ids: np.ndarray  # int64 (m): where each row is in the table
     k: int
     goals: Goals | None  # of the whole table; None: nothing is asked for but k rows
     tally: Tally | None  # empty

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import NamedTuple
 
+import numpy as np
+
+from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry
 from shoal.kernels.goals import Tally
 from shoal.kernels.local_search.cuts import (
+    BEST,
+    N_ENDS,
+    N_FOUND,
     ONE,
     ZERO,
     allowed_cuts,
@@ -19,9 +24,17 @@ from shoal.kernels.local_search.cuts import (
 from shoal.kernels.local_search.growth import GROWING, grow_classes
 from shoal.kernels.local_search.space import Cell, local_cell, n_values
 
-LongArray = npt.NDArray[np.int64]
-
 CUT_ONCE, CUT_ALL, GROW = range(3)
+
+
+class Started(NamedTuple):
+    """The classes of a cell."""
+
+    ends: LongArray  # where each class ends
+    loss: int
+    is_grown: bool  # growth lost less than cuts
+
+
 _NOTHING = np.zeros(0, np.int64)
 
 
@@ -51,23 +64,23 @@ def best_cut(
 
 def start_cell(
     cell: Cell, rows: LongArray, begin: int, end: int, tried: int, grows: bool, tally: Tally | None
-) -> tuple[LongArray, int, bool]:
+) -> Started:
     """Part the rows from `begin` to `end` into classes by cuts, or by growth if that is asked and loses less.
 
-    Returns where each class ends, the loss, and whether growth lost less. Writes `rows`.
+    Writes `rows`.
     """
     ids, m = rows[begin:end].copy(), end - begin
     local, places = local_cell(cell, ids, tally), np.arange(m)
     ends, grown = np.zeros(m // local.k + 2, np.int64), np.zeros(m, np.int64)
     n_classes, loss = _run(local, CUT_ALL, places, tried, ends, grown)
-    ends[0] = 0
+    ends[N_ENDS] = 0  # from here on, where the first class begins
     labels = np.empty(m, np.int64)
     labels[places] = np.repeat(np.arange(n_classes), np.diff(np.sort(ends[: n_classes + 1])))
     if grows:
         n_grown, grown_loss = _run(local, GROW, np.arange(m), tried, ends, grown)
         if grown_loss < loss:
-            return _write_classes(rows, begin, ids, grown, n_grown), grown_loss, True
-    return _write_classes(rows, begin, ids, labels, n_classes), loss, False
+            return Started(_write_classes(rows, begin, ids, grown, n_grown), grown_loss, True)
+    return Started(_write_classes(rows, begin, ids, labels, n_classes), loss, False)
 
 
 def _run(cell, way, places, tried, ends=_NOTHING, labels=_NOTHING, cuts=None):
@@ -92,12 +105,12 @@ def cut_or_grow(cell, way, places, tried, ends, cuts, inner, work, labels, low, 
     n = places.shape[0]
     if way == CUT_ONCE:
         whole = allowed_cuts(cell, places, ZERO, n, cuts, ONE, 0.0, work.state, work)
-        if cuts.found[0] == 0:
+        if cuts.state[N_FOUND] == 0:
             return n, whole
-        return part(cell.codes, places, ZERO, n, cuts.col[0], cuts.low[0], cuts.high[0]), whole
+        return part(cell.codes, places, ZERO, n, cuts.col[BEST], cuts.low[BEST], cuts.high[BEST]), whole
     if way == CUT_ALL:
         loss = cut_with_rollouts(cell, places, ZERO, n, tried, 3 * cell.k, ends, cuts, inner, work)
-        return ends[0], loss
+        return ends[N_ENDS], loss
     return grow_classes(cell, places, GROWING, n, GROWING, labels, low, high, size, helpful)
 
 

@@ -1,6 +1,6 @@
 """Steps that rebuild a class or a few: shed, create, recreate, dissolve. Each may make things worse.
 
-A step only changes `block`, with every class saved before. Whether it stands is decided afterwards.
+A step only changes `block`, with every class saved before. Whether it is accepted is decided afterwards.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import numpy as np
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
 from shoal.kernels.local_search.block import NOBODY, link, move, put, recount, refresh, take, touch
-from shoal.kernels.local_search.cuts import ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
+from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.growth import grow_classes
 from shoal.kernels.local_search.passes import NONE, cheapest_class, join_all, stays_good
 from shoal.kernels.local_search.space import joined_cost, n_values, union_cost
 from shoal.kernels.sorting import sort_front
+from shoal.kernels.waiting import BEGIN, END
 
 ASKED = 16  # classes that a row is offered
 LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
@@ -84,7 +85,7 @@ def is_good_class(cell, block, c):
 
 @inner
 def give_away(cell, block, row, near):
-    """Give a row that is nowhere to the class where it costs least; tell whether there is one.
+    """Give a row that is nowhere to the class where it costs least; return whether there is one.
 
     Its last class does not get it back. Where goals forbid it, the next `ASKED` classes are asked.
     """
@@ -148,7 +149,7 @@ def cheapest_loan(cell, block, c, found, work):
 
 @inner
 def refill(cell, block, c, work):
-    """Borrow rows for a class until it is good; tell whether there were enough."""
+    """Borrow rows for a class until it is good; return whether there were enough."""
     found = find_close(cell, block, c, LENDERS, cell.k, work)
     for _ in range(4 * cell.k):
         if is_good_class(cell, block, c):
@@ -273,7 +274,7 @@ def pool_rows(cell, block, c, found, work):
 @inner
 def label_parts(n_parts, work):
     """Number the parts of a pool, whose ends are not in order. Writes `work`."""
-    work.ends[0] = 0
+    work.ends[N_ENDS] = 0  # from here on, where the first part begins
     sort_front(work.ends, n_parts + 1)
     begin = 0
     for part in range(n_parts):
@@ -284,28 +285,29 @@ def label_parts(n_parts, work):
 
 @inner
 def rebuild(cell, n, state, cuts, inner, cut_room, work):
-    """Part a pool anew by noisy cuts, by rollouts or by growth; return the number of parts."""
+    """Part a pool again by noisy cuts, by rollouts or by growth; return the number of parts."""
     way = share(state)
     if way < 0.35:
         first = below(state, n)
-        return grow_classes(
+        n_grown, _ = grow_classes(
             cell, work.pool, ZERO, n, first, work.labels, work.low, work.high, work.size, work.helpful
-        )[0]
-    work.ends[0] = 0
+        )
+        return n_grown
+    work.ends[N_ENDS] = 0
     if way < 0.75:
         stack = cut_room.stack
-        stack[0, 0], stack[0, 1] = 0, n
+        stack[0, BEGIN], stack[0, END] = 0, n
         cut_greedily(cell, work.pool, ONE, NOISE, state, FAR, work.ends, cuts, stack, cut_room)
     else:
         cut_with_rollouts(cell, work.pool, ZERO, n, TRIED, 3 * cell.k, work.ends, cuts, inner, cut_room)
-    n_parts = work.ends[0]
+    n_parts = work.ends[N_ENDS]
     label_parts(n_parts, work)
     return n_parts
 
 
 @inner
 def recreate(cell, block, c, state, cuts, inner, cut_room, work):
-    """Pool a class with some near ones and part them anew."""
+    """Pool a class with some near ones and part them again."""
     found = find_close(cell, block, c, 1 + below(state, MOST_POOLED), ZERO, work)
     n = pool_rows(cell, block, c, found, work)
     n_parts = rebuild(cell, n, state, cuts, inner, cut_room, work)
