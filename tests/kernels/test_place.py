@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from shoal.cli.compiling import compiled_meanwhile
+from shoal.cli.compiling import compiling_in_background
 from shoal.kernels.compiling import place as cache
 
 
@@ -111,7 +111,7 @@ def test_where_nothing_stays_the_user_is_told_in_one_line(homes, monkeypatch, ca
     assert not place.is_kept
     assert place.folder.is_dir()
     monkeypatch.setattr("shoal.kernels.compiling.place.place", lambda: place)
-    with compiled_meanwhile([], None, quiet=False):
+    with compiling_in_background([], None, quiet=False):
         pass
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("compiled kernels cannot be kept")

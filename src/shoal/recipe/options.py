@@ -16,7 +16,7 @@ from shoal.recipe.shape import Shape
 class Options(BaseModel):
     """Base of all option schemas: immutable, and unknown keys are faults.
 
-    A schema also declares the shape that its method publishes, and why it cannot work cell by cell, if it cannot.
+    A schema also declares the shape that its method publishes, and why it cannot work cell by cell.
     """
 
     shape: ClassVar[Shape] = Shape.CLASSES

@@ -1,7 +1,7 @@
 """Codebooks: what one must know of a whole table to encode any of its rows.
 
-A table in memory is encoded at once (`table.encode`). Where no machine has all rows, kinds, ranges, trees and
-numbers of values are found first, for the whole table; with these, each part is encoded as the whole would be.
+A table in memory is encoded at once (`table.encode`). If no machine has all rows, kinds, ranges, trees and
+dictionaries are found first, for the whole table; with these, each part is encoded as the whole would be.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.recipe import Column, Recipe
 from shoal.recipe.goals import Goal, TCloseness
-from shoal.table.columns import Encoded, IntArray, Line, QuasiColumn, RangeColumn, SensitiveColumn, TreeColumn
-from shoal.table.encode import canonical_order, line_numbers, points_between, range_column
+from shoal.table.columns import Encoded, Line, QuasiColumn, RangeColumn, SensitiveColumn, TreeColumn
+from shoal.table.encode import canonical_order, label_codes, line_numbers, points_between, range_column
 from shoal.table.fixed import fixed_columns
 from shoal.table.frames import series
 from shoal.table.kinds import settle
@@ -151,7 +152,7 @@ class SensitiveBook:
 
 
 def sensitive_keys(frame: pl.DataFrame, goal: Goal, recipe: Recipe) -> pl.Series:
-    """Return one text for each value, or combination of values, that a goal counts; null if one is missing."""
+    """Return a text for each value, or combination of values, that a goal counts; null if one is missing."""
     distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     columns = [series(frame, name) for name in goal.columns]
     if distance != "equal":
@@ -169,7 +170,7 @@ def sensitive_keys(frame: pl.DataFrame, goal: Goal, recipe: Recipe) -> pl.Series
     )
 
 
-def sensitive_book(goal: Goal, keys: list[str], recipe: Recipe) -> SensitiveBook:
+def sensitive_book(goal: Goal, keys: list[str], has_missing: bool, recipe: Recipe) -> SensitiveBook:
     """Number the values that a goal counts, as `sensitive_columns` does."""
     distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     nobody = np.zeros(0, np.int32)
@@ -189,6 +190,7 @@ def sensitive_book(goal: Goal, keys: list[str], recipe: Recipe) -> SensitiveBook
     distinct = canonical.unique().sort()
     tree, leaves = build_tree(name, distinct, kind, recipe)
     numbers = canonical.replace_strict(distinct, pl.Series(leaves), return_dtype=pl.Int32).to_numpy()
+    tree = tree.with_missing() if has_missing else tree
     return SensitiveBook(goal, texts, SensitiveColumn((name,), nobody, tree.n_leaves, tree), numbers)
 
 
@@ -253,12 +255,7 @@ class Codebook:
             for book, codes, counts in zip(self.sensitive, sensitive, whole, strict=True)
         )
         order = canonical_order(columns, hashes)
-        labels, missing = (None, -1) if label is None else _label_codes(label)
+        labels, missing = (None, -1) if label is None else label_codes(label)
         people = None if person is None else (person.rank("dense") - 1).cast(pl.Int32).to_numpy()
         rows = np.arange(len(hashes))
         return Encoded(tuple(columns), rows, labels, missing, counted, people, self.rows).take(order)
-
-
-def _label_codes(label: pl.Series) -> tuple[IntArray, int]:
-    present = label.drop_nulls().n_unique()
-    return (label.rank("dense") - 1).cast(pl.Int32).fill_null(present).to_numpy(), present

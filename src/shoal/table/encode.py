@@ -27,8 +27,8 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     if faults := omitted_faults(recipe, quasi=True):
         raise RecipeError.from_faults(faults)
     columns = _encoded_columns(table, recipe)
-    label, label_missing = (None, -1) if recipe.label is None else _label_codes(series(table, recipe.label))
-    order = _canonical_order(columns, _row_hashes(table, recipe))
+    label, label_missing = (None, -1) if recipe.label is None else label_codes(series(table, recipe.label))
+    order = canonical_order(columns, row_hashes(table, recipe))
     sensitive, person = sensitive_columns(table, recipe), person_codes(table, recipe)
     rows = np.arange(table.height)
     return Encoded(tuple(columns), rows, label, label_missing, sensitive, person).take(order)
@@ -145,7 +145,7 @@ def points_between(numbers: npt.NDArray[Any], low: Any, high: Any) -> npt.NDArra
     return points
 
 
-def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
+def label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
     """Number the class labels by text; a missing label is a separate label, the last.
 
     Returns the codes, and the code of a missing label.
@@ -155,7 +155,7 @@ def _label_codes(values: pl.Series) -> tuple[npt.NDArray[np.int32], int]:
     return ranks.fill_null(missing).to_numpy(), missing
 
 
-def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
+def row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
     """Hash the non-quasi values of each row, keyed with the seed."""
     from shoal.kernels import hashing
 
@@ -176,7 +176,7 @@ def _row_hashes(table: pl.DataFrame, recipe: Recipe) -> npt.NDArray[np.uint64]:
     return state
 
 
-def _canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def canonical_order(columns: list[QuasiColumn], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """Sort rows by their quasi codes, then by a hash that distinguishes even identical rows.
 
     Identical rows are counted, and the count is added to the hash. Without it, rows with equal quasi

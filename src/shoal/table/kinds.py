@@ -6,6 +6,7 @@ NFC. All later steps compare canonical values only.
 
 from __future__ import annotations
 
+from dataclasses import astuple, dataclass
 from decimal import Decimal
 
 import polars as pl
@@ -20,6 +21,7 @@ _OFFSET = r" ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _DATE = (
     rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]+)?)?({_OFFSET})?)?$"
 )
+_INFINITE = r"^[+-]?inf(inity)?$"
 _EXACT_IN_FLOAT = 2**53
 
 # If nearly all texts of a column parse, the others are more likely errors than categories.
@@ -50,6 +52,14 @@ def settle(values: pl.Series, column: Column) -> tuple[str, pl.Series]:
 
 def _detected_kind(values: pl.Series, column: Column) -> str:
     """Detect the kind from the hierarchy, the data type, or the texts."""
+    found = stored_kind(values.dtype, column)
+    if found is not None:
+        return found
+    return kind_of_texts(values.name, TextCounts.of(values.drop_nulls()))
+
+
+def stored_kind(dtype: pl.DataType, column: Column) -> str | None:
+    """Return the kind that the hierarchy or the data type implies; None for texts, which must be read."""
     if isinstance(column.hierarchy, dict) and len(column.hierarchy) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
         found = built.get(next(iter(column.hierarchy)))
@@ -57,28 +67,45 @@ def _detected_kind(values: pl.Series, column: Column) -> str:
             return found
     if column.hierarchy is not None:
         return "categorical"
-    if values.dtype.is_numeric():
+    if dtype.is_numeric():
         return "numeric"
-    if values.dtype in (pl.Date, pl.Datetime):
+    if dtype in (pl.Date, pl.Datetime):
         return "date"
-    if values.dtype != pl.String or values.null_count() == len(values):
-        return "categorical"
-    return _kind_of_texts(values.drop_nulls())
+    return None if dtype == pl.String else "categorical"
 
 
-def _kind_of_texts(texts: pl.Series) -> str:
+@dataclass(frozen=True)
+class TextCounts:
+    """How many texts look like numbers, like codes with a leading zero, and like dates."""
+
+    cells: int = 0
+    numbers: int = 0
+    codes: int = 0
+    dates: int = 0
+
+    @classmethod
+    def of(cls, texts: pl.Series) -> TextCounts:
+        """Count non-missing texts."""
+        are_numbers = texts.str.contains(_NUMBER)
+        are_codes = are_numbers & texts.str.contains(_LEADING_ZERO)
+        are_dates = texts.str.contains(_DATE) & iso_days(texts).is_not_null()
+        return cls(len(texts), *(int(marks.sum()) for marks in (are_numbers, are_codes, are_dates)))
+
+    def joined(self, other: TextCounts) -> TextCounts:
+        """Return the counts of two parts of a column together."""
+        return TextCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+
+def kind_of_texts(name: str, texts: TextCounts) -> str:
     """Detect the kind of non-missing texts; raise an error if only a few of them do not parse."""
-    are_numbers = texts.str.contains(_NUMBER)
-    has_codes = bool((are_numbers & texts.str.contains(_LEADING_ZERO)).any())
-    parsed = {
-        "numeric": 0 if has_codes else int(are_numbers.sum()),
-        "date": int((texts.str.contains(_DATE) & _days(texts).is_not_null()).sum()),
-    }
+    if not texts.cells:
+        return "categorical"
+    parsed = {"numeric": 0 if texts.codes else texts.numbers, "date": texts.dates}
     for kind, count in parsed.items():
-        if count == len(texts):
+        if count == texts.cells:
             return kind
-        if count >= _ENOUGH and len(texts) - count <= max(1, len(texts) // _FEW):
-            raise _dirty(texts.name, kind, len(texts) - count, len(texts))
+        if count >= _ENOUGH and texts.cells - count <= max(1, texts.cells // _FEW):
+            raise _dirty(name, kind, texts.cells - count, texts.cells)
     return "categorical"
 
 
@@ -94,8 +121,8 @@ def _dirty(name: str, kind: str, misfits: int, cells: int) -> DataError:
 
 def _numbers(values: pl.Series) -> pl.Series:
     if values.dtype == pl.Boolean or values.dtype.is_temporal():
-        raise _misfit(values.name, "numeric", values.len() - values.null_count())
-    whole = _whole(values)
+        raise misfit(values.name, "numeric", values.len() - values.null_count())
+    whole = integers(values)
     if whole is not None:
         return whole
     floats = _floats(_parsed_floats(values) if values.dtype == pl.String else values)
@@ -105,7 +132,7 @@ def _numbers(values: pl.Series) -> pl.Series:
     return floats
 
 
-def _whole(values: pl.Series) -> pl.Series | None:
+def integers(values: pl.Series) -> pl.Series | None:
     """Return the numbers as integers if all of them are stored or written as such, else None."""
     if values.dtype.is_float():
         return None
@@ -120,8 +147,7 @@ def _floats(values: pl.Series) -> pl.Series:
     floats = values.cast(pl.Float64).fill_nan(None)
     infinite = floats.is_infinite().sum()
     if infinite:
-        message = f"Column `{values.name}` contains {infinite} infinite values."
-        raise DataError("data.infinite", message, "mark them as missing, or remove these rows")
+        raise infinite_fault(values.name, int(infinite))
     return floats.set(floats == 0, 0.0)  # -0.0 is 0.0
 
 
@@ -142,29 +168,24 @@ def _refuse_collapsed(values: pl.Series, floats: pl.Series) -> None:
     collapsed = [number for number, numbers in exact.items() if len(numbers) > 1]
     count = large.filter(large["float"].is_in(collapsed))["len"].sum()
     if count:
-        message = (
-            f"Column `{values.name}` has {count} cells with integers too large to be distinguished: they "
-            "need more than 64 bits, or the column also contains fractions."
-        )
-        hint = f'if they are codes, set kind = "categorical" in [columns.{values.name}]; or use a larger unit'
-        raise DataError("data.kind", message, hint)
+        raise large_fault(values.name, int(count))
 
 
 def _parsed_floats(values: pl.Series) -> pl.Series:
     # Polars would also accept "nan" and other spellings; accept only plain numbers and infinities.
     lower = values.str.to_lowercase()
-    plain = values.str.contains(_NUMBER) | lower.str.contains(r"^[+-]?inf(inity)?$")
+    plain = values.str.contains(_NUMBER) | lower.str.contains(_INFINITE)
     misfits = int(plain.not_().sum())
     if misfits:
-        raise _misfit(values.name, "numeric", misfits)
+        raise misfit(values.name, "numeric", misfits)
     floats = lower.cast(pl.Float64, strict=False)
     lost = floats.null_count() - values.null_count()
     if lost:
-        raise _misfit(values.name, "numeric", lost)
+        raise misfit(values.name, "numeric", lost)
     return floats
 
 
-def _days(texts: pl.Series) -> pl.Series:
+def iso_days(texts: pl.Series) -> pl.Series:
     """Parse ISO dates, with or without a time of day; null if there is no such day.
 
     With a UTC offset, the day is the local one, as written.
@@ -177,13 +198,13 @@ def _dates(values: pl.Series) -> pl.Series:
         # A cast would return the day in UTC; the column's own time zone determines the day.
         days, fits = values.dt.date(), values.is_not_null()
     elif values.dtype == pl.String:
-        days, fits = _days(values), values.str.contains(_DATE)
+        days, fits = iso_days(values), values.str.contains(_DATE)
     else:
-        raise _misfit(values.name, "date", values.len() - values.null_count())
+        raise misfit(values.name, "date", values.len() - values.null_count())
     fits = fits & days.dt.year().is_between(1, 9999)  # the years that ISO dates can represent
     misfits = values.len() - values.null_count() - int(fits.sum())
     if misfits:
-        raise _misfit(values.name, "date", misfits)
+        raise misfit(values.name, "date", misfits)
     return days
 
 
@@ -194,8 +215,31 @@ def _texts(values: pl.Series) -> pl.Series:
     return values if values.dtype == pl.String else values.cast(pl.String)
 
 
-def _misfit(name: str, kind: str, count: int) -> DataError:
+def misfit(name: str, kind: str, count: int) -> DataError:
+    """Build the error for cells that do not fit the kind of their column."""
     forms = {"numeric": "a number such as 12 or 3.5", "date": "a date such as 2026-03-31"}
     message = f"Column `{name}` has {count} cells that are not {kind} values."
     hint = f"each cell should be {forms[kind]}; list marks such as NA in [input] missing, or change the kind"
+    return DataError("data.kind", message, hint)
+
+
+def infinite_fault(name: str, count: int) -> DataError:
+    """Build the error for infinite values."""
+    message = f"Column `{name}` contains {count} infinite values."
+    return DataError("data.infinite", message, "mark them as missing, or remove these rows")
+
+
+def number_texts(texts: pl.Series) -> pl.Series:
+    """Return those texts that are plain numbers or infinities."""
+    lower = texts.str.to_lowercase()
+    return lower.filter(lower.str.contains(_NUMBER) | lower.str.contains(_INFINITE))
+
+
+def large_fault(name: str, count: int) -> DataError:
+    """Build the error for integers that a float cannot distinguish."""
+    message = (
+        f"Column `{name}` has {count} cells with integers too large to be distinguished: they "
+        "need more than 64 bits, or the column also contains fractions."
+    )
+    hint = f'if they are codes, set kind = "categorical" in [columns.{name}]; or use a larger unit'
     return DataError("data.kind", message, hint)

@@ -57,22 +57,27 @@ def _plain(columns: list[pl.Series], names: tuple[str, ...]) -> SensitiveColumn:
 
 
 def _ordered(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
-    column = recipe.columns[name]
-    kind, canonical = settle(_without_empty(values), column)
+    kind, canonical = settle(without_empty(values), recipe.columns[name])
+    positions = ordered_positions(canonical, kind, name, recipe)
+    codes = (positions.rank("dense") - 1).cast(pl.Int32).fill_null(-1).to_numpy()
+    return SensitiveColumn((name,), codes, int(codes.max(initial=-1)) + 1)
+
+
+def ordered_positions(canonical: pl.Series, kind: str, name: str, recipe: Recipe) -> pl.Series:
+    """Return canonical values in a form that sorts as the distance ordered requires."""
     if kind == "categorical":
         message = f"Column `{name}` has no order, which the distance ordered requires."
         raise RecipeError(
             "recipe.invalid", message, 'add kind = "ordinal" and order = [...], or use another distance'
         )
-    if kind == "ordinal":
-        places = {text: place for place, text in enumerate(canonical_list(column.order or []))}
-        canonical = canonical.replace_strict(places, return_dtype=pl.Int64)
-    codes = (canonical.rank("dense") - 1).cast(pl.Int32).fill_null(-1).to_numpy()
-    return SensitiveColumn((name,), codes, int(codes.max(initial=-1)) + 1)
+    if kind != "ordinal":
+        return canonical
+    order = canonical_list(recipe.columns[name].order or [])
+    return canonical.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
 
 
 def _in_tree(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
-    kind, canonical = settle(_without_empty(values), recipe.columns[name])
+    kind, canonical = settle(without_empty(values), recipe.columns[name])
     column = tree_column(name, canonical, kind, recipe)
     codes = np.where(column.codes == column.missing, -1, column.codes).astype(np.int32)
     return SensitiveColumn((name,), codes, column.tree.n_leaves, column.tree)
@@ -89,7 +94,7 @@ def comparable(values: pl.Series) -> pl.Series:
     return texts.set((texts == "").fill_null(False), None)
 
 
-def _without_empty(values: pl.Series) -> pl.Series:
+def without_empty(values: pl.Series) -> pl.Series:
     """Treat an empty text as a missing value: a file cannot distinguish them."""
     return values.set((values == "").fill_null(False), None) if values.dtype == pl.String else values
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.table.columns import are_whole, most_decimals
-from shoal.table.kinds import TextCounts, numbers_among
+from shoal.recipe import Column
+from shoal.table.columns import Line, are_whole, most_decimals
+from shoal.table.kinds import (
+    TextCounts,
+    infinite_fault,
+    integers,
+    iso_days,
+    kind_of_texts,
+    large_fault,
+    misfit,
+    number_texts,
+    stored_kind,
+)
 
-_EPOCH = date(1970, 1, 1)
 _EXACT = 2.0**53
 
 Number = int | float
@@ -32,6 +41,9 @@ class Ends:
         return Ends(min(lows, default=None), max(highs, default=None))
 
 
+NO_TEXTS, NO_ENDS = TextCounts(), Ends()
+
+
 @dataclass(frozen=True)
 class Statistics:
     """What is known of the cells of a column.
@@ -49,18 +61,21 @@ class Statistics:
     numbers, days : Ends
     decimals : int
         The most decimals of any number.
+    large : int
+        Numbers that are not stored as floats and that a float may not hold exactly.
     """
 
     cells: int
     missing: int
-    texts: TextCounts = TextCounts()
+    texts: TextCounts = NO_TEXTS
     infinite: int = 0
     all_int: bool = True
     all_exact: bool = True
     all_whole: bool = True
-    numbers: Ends = Ends()
-    days: Ends = Ends()
+    numbers: Ends = NO_ENDS
+    days: Ends = NO_ENDS
     decimals: int = 0
+    large: int = 0
 
     def joined(self, other: Statistics) -> Statistics:
         """Return the statistics of both parts of a column."""
@@ -75,6 +90,7 @@ class Statistics:
             numbers=self.numbers.joined(other.numbers),
             days=self.days.joined(other.days),
             decimals=max(self.decimals, other.decimals),
+            large=self.large + other.large,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,14 +105,12 @@ class Statistics:
 
 
 def statistics(values: pl.Series) -> Statistics:
-    """Count what the cells of a part of a column look like, after they were cleaned."""
+    """Count what the cells of a part of a column look like, after cleaning."""
     present = values.drop_nulls()
     counts: dict[str, Any] = {"cells": len(present), "missing": values.null_count()}
     if values.dtype == pl.String:
         counts["texts"] = TextCounts.of(present)
-        counts |= _of_numbers(numbers_among(present)) | _of_days(
-            present.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-        )
+        counts |= _of_numbers(number_texts(present)) | _of_days(iso_days(present))
     elif values.dtype.is_numeric():
         counts |= _of_numbers(present)
     elif values.dtype in (pl.Date, pl.Datetime):
@@ -105,27 +119,57 @@ def statistics(values: pl.Series) -> Statistics:
 
 
 def _of_numbers(values: pl.Series) -> dict[str, Any]:
-    """Describe numbers, stored as such or as texts."""
+    """Describe numbers that are stored as such, or as texts."""
     if not len(values):
         return {}
-    whole = values.cast(pl.Int64, strict=False) if not values.dtype.is_float() else values.clear()
-    if len(whole) and not whole.null_count() and (values.dtype == pl.String or (whole == values).all()):
-        return {"numbers": Ends(whole.min(), whole.max()), "all_exact": False}  # type: ignore[arg-type]
+    whole = integers(values)
+    if whole is not None:
+        low, high = int(whole.min()), int(whole.max())  # type: ignore[arg-type]
+        return {"numbers": Ends(low, high), "all_exact": max(abs(low), abs(high)) < _EXACT}
     floats = values.cast(pl.Float64, strict=False).drop_nulls()
-    infinite = int(floats.is_infinite().sum())
-    floats = floats.filter(floats.is_finite())
-    numbers = floats.to_numpy()
-    ends = Ends(float(numbers.min()), float(numbers.max())) if len(numbers) else Ends()
+    numbers = floats.filter(floats.is_finite()).to_numpy()
+    is_large = np.abs(numbers) >= _EXACT
     return {
-        "infinite": infinite,
+        "infinite": int(floats.is_infinite().sum()),
         "all_int": False,
-        "all_exact": are_whole(numbers) and bool((np.abs(numbers) < _EXACT).all()),
+        "all_exact": are_whole(numbers) and not is_large.any(),
         "all_whole": are_whole(numbers),
-        "numbers": ends,
+        "numbers": Ends(float(numbers.min()), float(numbers.max())) if len(numbers) else Ends(),
         "decimals": most_decimals(np.unique(numbers)),
+        "large": 0 if values.dtype.is_float() else int(is_large.sum()),
     }
 
 
-def _of_days(days: pl.Series) -> dict[str, Any]:
-    known = days.drop_nulls().cast(pl.Int32)
-    return {"days": Ends(known.min(), known.max())} if len(known) else {}  # type: ignore[arg-type]
+def _of_days(found: pl.Series) -> dict[str, Any]:
+    known = found.drop_nulls().cast(pl.Int32)
+    return {"days": Ends(int(known.min()), int(known.max()))} if len(known) else {}  # type: ignore[arg-type]
+
+
+def found_kind(name: str, dtype: pl.DataType, found: Statistics, column: Column) -> str:
+    """Return the kind of a column, given or detected; an error if some cells do not fit it."""
+    kind = column.kind or stored_kind(dtype, column) or kind_of_texts(name, found.texts)
+    is_text = dtype == pl.String
+    if kind == "numeric":
+        fits = found.texts.numbers + found.infinite if is_text else found.cells * dtype.is_numeric()
+        if fits < found.cells:
+            raise misfit(name, kind, found.cells - fits)
+        if found.infinite:
+            raise infinite_fault(name, found.infinite)
+        if found.large and not found.all_int:
+            raise large_fault(name, found.large)
+    elif kind == "date":
+        fits = found.texts.dates if is_text else found.cells * (dtype in (pl.Date, pl.Datetime))
+        if fits < found.cells:
+            raise misfit(name, kind, found.cells - fits)
+    return kind
+
+
+def line_of(kind: str, found: Statistics) -> tuple[Line, bool]:
+    """Return the line of a numeric or date column, and whether its numbers are floats."""
+    if kind == "date":
+        return Line(found.days.low or 0, found.days.high or 0), False
+    is_float = not (found.all_int or found.all_exact)
+    low, high = found.numbers.low or 0, found.numbers.high or 0
+    if is_float:
+        return Line(float(low), float(high), found.decimals, found.all_whole), True
+    return Line(int(low), int(high)), False

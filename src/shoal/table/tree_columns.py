@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.errors import HierarchyError
 from shoal.hierarchy import build, files
 from shoal.hierarchy.tree import Tree
@@ -18,9 +20,8 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
     column = recipe.columns[name]
     present = values.drop_nulls()
     distinct = present.unique().sort()
-    tree = _tree(name, distinct, kind, recipe)
+    tree, leaves = build_tree(name, distinct, kind, recipe)
     has_missing = len(present) < len(values)
-    leaves = tree.codes(leaf_texts(distinct), name)
     if has_missing:
         tree = tree.with_missing()
     codes = values.replace_strict(
@@ -29,6 +30,12 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
     return TreeColumn(
         name, kind, column.weight, codes.to_numpy(), tree, has_missing, column.hierarchy is None
     )
+
+
+def build_tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> tuple[Tree, IntArray]:
+    """Return the tree of a column and the leaf of each distinct value."""
+    tree = _tree(name, distinct, kind, recipe)
+    return tree, np.asarray(tree.codes(leaf_texts(distinct), name), np.int32)
 
 
 def leaf_texts(distinct: pl.Series) -> list[str]:

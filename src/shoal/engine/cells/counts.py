@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import LongArray
-from shoal.engine.cells.tree import 
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, SensitiveColumn
