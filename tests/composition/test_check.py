@@ -329,7 +329,7 @@ def patients(n_rows=100, seed=1, ills=ILLS):
 def our_view(data, recipe, method="mondrian"):
     from shoal.cluster import METHODS
     from shoal.engine import local
-    from shoal.workflow.publishing import published_as
+    from shoal.engine.publishing import published_as
 
     encoded = encode(data, recipe)
     made = published_as(encoded, local.run(encoded, recipe, METHODS[method], lambda _: None), recipe)

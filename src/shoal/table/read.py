@@ -104,6 +104,11 @@ def mark_missing(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
     """Check a frame, trim its texts, convert them to Unicode NFC, and set missing marks and NaN to null."""
     if frame.width == 0 or frame.height == 0:
         raise DataError("data.empty", "The table has no rows.", "use a table with at least k rows")
+    return cleaned(frame, missing)
+
+
+def cleaned(frame: pl.DataFrame, missing: list[str]) -> pl.DataFrame:
+    """Trim texts, convert them to Unicode NFC, and set missing marks and NaN to null."""
     return pl.DataFrame({name: _cleaned(series(frame, name), missing) for name in frame.columns})
 
 

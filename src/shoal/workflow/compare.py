@@ -17,6 +17,7 @@ from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
+from shoal.engine.publishing import published_as
 from shoal.errors import Fault, InfeasibleError, PromiseError, RecipeError, ShoalError
 from shoal.measure.loss import Loss
 from shoal.privacy.goalset import GoalSet
@@ -29,7 +30,7 @@ from shoal.table.encode import encode
 from shoal.table.orders import with_orders
 from shoal.table.overwriting import refuse_overwriting
 from shoal.workflow.prepare import table_of
-from shoal.workflow.publishing import published_as, published_loss
+from shoal.workflow.publishing import published_loss
 
 ALL = "all"
 COMPARED = [name for name, info in METHODS.items() if info.shape.is_generalized]

@@ -10,6 +10,7 @@ from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
 from shoal.dangers import Scene, find_dangers
 from shoal.engine import local
+from shoal.engine.publishing import published_as
 from shoal.errors import GroupShiftWarning
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
@@ -25,7 +26,6 @@ from shoal.workflow.publishing import (
     achieved_goals,
     class_costs,
     loss_of_costs,
-    published_as,
     raw_columns,
     released_frame,
     tight_loss,

@@ -9,36 +9,19 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
-from shoal.cluster.clusterer import ClusterResult
 from shoal.measure.loss import Loss, loss
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.privacy.goalset import GoalSet
-from shoal.privacy.repair import repair
-from shoal.recipe import Recipe, Shape
+from shoal.recipe import Recipe
 from shoal.recipe.goals import COUNTED, Goal, LDiversity
-from shoal.recode.publish import Published, publish, publish_ring
+from shoal.recode.publish import Published
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.verifier import MeasuredGoal
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-def published_as(encoded: Encoded, found: ClusterResult, recipe: Recipe) -> Published:
-    """Publish what a method found: classes, whole columns at one level, or a box for each row."""
-    if recipe.shape is Shape.BOXES:
-        return publish_ring(encoded, found.labels, recipe, found.ring or recipe.privacy.k)
-    published = publish(encoded, found.labels, recipe, found.levels)
-    goals = GoalSet.of(encoded, recipe)
-    # Classes with identical published values are merged, which can break a goal only where they share people.
-    while goals is not None and goals.counts_people and not goals.judge(published.labels).good.all():
-        repaired = repair(encoded, published.labels, goals, may_suppress=0)
-        published = publish(
-            encoded, repaired.labels, recipe
-        )  # at their own extremes: levels may not cover them
-    return published
 
 
 def achieved_goals(

@@ -15,6 +15,7 @@ from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
 from shoal.engine.cells.tree import cell_seed, is_alike
 from shoal.engine.clustering import cluster
+from shoal.engine.publishing import published_as
 from shoal.recipe import Recipe
 from shoal.recipe.goals import BetaLikeness, DeltaDisclosure, TCloseness
 from shoal.table.columns import Encoded, Line, RangeColumn, SensitiveColumn, are_whole, most_decimals
@@ -27,7 +28,11 @@ def cluster_cell(encoded: Encoded, recipe: Recipe, method: MethodInfo, path: str
     if is_alike(path):
         return ClusterResult(np.zeros(encoded.n_rows, np.int32))
     chosen = recipe.method.model_copy(update={"seed": cell_seed(recipe.method.seed, path)})
-    return cluster(encoded, recipe.model_copy(update={"method": chosen}), method)
+    found = cluster(encoded, recipe.model_copy(update={"method": chosen}), method)
+    if encoded.person is None:
+        return found
+    # Classes that are published alike are one, and where they share people that one may miss a goal.
+    return replace(found, labels=published_as(encoded, found, recipe).labels)
 
 
 def recipe_of_cells(recipe: Recipe, rows: int, missing: int) -> Recipe:

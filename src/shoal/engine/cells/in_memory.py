@@ -12,14 +12,14 @@ from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
 from shoal.engine.cells.clustering import cell_view, cluster_cell, line_of, recipe_of_cells
 from shoal.engine.cells.counts import CellCount, Feasible
-from shoal.engine.cells.planning import CutSample, Plan, plan_cells
-from shoal.engine.cells.sample import Sample, Space, cut_sample, key_limit, most_frequent, sample_keys
+from shoal.engine.cells.planning import Plan, plan_cells
+from shoal.engine.cells.sample import CutSample, Sample, Space, cut_by, key_limit, sample_keys, sample_of
 from shoal.engine.cells.tree import Partition
 from shoal.engine.clustering import rows_with_values
 from shoal.privacy.goalset import people_by_value
 from shoal.recipe import Recipe
 from shoal.stages import Tick
-from shoal.table.columns import Encoded, RangeColumn, SensitiveColumn
+from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import fixed_columns
 
 
@@ -114,34 +114,3 @@ class RowsInMemory:
         goals = [column.codes[rows] for column in self.sensitive]
         keys = np.concatenate([self.codes[:, rows], np.array(goals, np.int32).reshape(len(goals), len(rows))])
         return sample_of(keys, np.ones(len(rows), np.int64), self.sensitive, size)
-
-
-def sample_of(
-    keys: IntArray, weights: LongArray, sensitive: tuple[SensitiveColumn, ...], size: int
-) -> Sample:
-    """Return the different rows of a sample, sorted.
-
-    Parameters
-    ----------
-    keys : ndarray of shape (n_columns + n_goals, n), int32
-        Codes, then what each goal counts.
-    weights : ndarray of shape (n,), int64
-        Rows of the table that each one represents.
-    sensitive : tuple of SensitiveColumn
-        Of the whole table.
-    size : int
-        Rows of the cell.
-    """
-    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
-    weight = np.bincount(inverse.ravel(), weights).astype(np.int64)
-    n_codes = len(keys) - len(sensitive)
-    columns = tuple(
-        replace(column, codes=codes) for column, codes in zip(sensitive, distinct[n_codes:], strict=True)
-    )
-    return Sample(np.ascontiguousarray(distinct[:n_codes]), columns, weight, size)
-
-
-def cut_by(space: Space, sample: Sample, recipe: Recipe, cell_rows: int) -> CutSample:
-    """Cut a sample and describe it."""
-    codes, share = most_frequent(sample)
-    return CutSample(cut_sample(space, sample, recipe, cell_rows), len(sample.weights), codes, share)

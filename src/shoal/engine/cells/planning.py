@@ -7,30 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from shoal.engine.cells.counts import CellCount, Feasible
-from shoal.engine.cells.sample import FEWEST_TUPLES, SAMPLE_TUPLES
-from shoal.engine.cells.tree import LEAF, Leaf, Node, Partition, is_alike, replaced, without
-
-
-@dataclass(frozen=True)
-class CutSample:
-    """What a sample of a cell has shown.
-
-    Parameters
-    ----------
-    cuts : Node
-        A leaf where no cut was found.
-    tuples : int
-        Different rows in the sample.
-    codes : tuple of int
-        Those that most rows of the sample have.
-    share : float
-        Of the rows of the sample that have them.
-    """
-
-    cuts: Node
-    tuples: int
-    codes: tuple[int, ...]
-    share: float
+from shoal.engine.cells.sample import FEWEST_TUPLES, SAMPLE_TUPLES, CutSample
+from shoal.engine.cells.tree import LEAF, Leaf, Partition, is_alike, replaced, without
 
 
 class Rows(Protocol):

@@ -61,6 +61,28 @@ class Sample:
     rows: int
 
 
+@dataclass(frozen=True)
+class CutSample:
+    """What a sample of a cell has shown.
+
+    Parameters
+    ----------
+    cuts : Node
+        A leaf where no cut was found.
+    tuples : int
+        Different rows in the sample.
+    codes : tuple of int
+        Those that most rows of the sample have.
+    share : float
+        Of the rows of the sample that have them.
+    """
+
+    cuts: Node
+    tuples: int
+    codes: tuple[int, ...]
+    share: float
+
+
 def sample_keys(codes: IntArray, seed: int) -> npt.NDArray[np.uint64]:
     """Hash the quasi values of each row; rows whose hash is below a limit are the sample.
 
@@ -145,3 +167,34 @@ def most_frequent(sample: Sample) -> tuple[tuple[int, ...], float]:
     weight = np.bincount(inverse.ravel(), sample.weights)
     most = int(weight.argmax())
     return tuple(int(code) for code in tuples[:, most]), float(weight[most] / weight.sum())
+
+
+def sample_of(
+    keys: IntArray, weights: LongArray, sensitive: tuple[SensitiveColumn, ...], size: int
+) -> Sample:
+    """Return the different rows of a sample, sorted.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n_columns + n_goals, n), int32
+        Codes, then what each goal counts.
+    weights : ndarray of shape (n,), int64
+        Rows of the table that each one represents.
+    sensitive : tuple of SensitiveColumn
+        Of the whole table.
+    size : int
+        Rows of the cell.
+    """
+    distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
+    weight = np.bincount(inverse.ravel(), weights).astype(np.int64)
+    n_codes = len(keys) - len(sensitive)
+    columns = tuple(
+        replace(column, codes=codes) for column, codes in zip(sensitive, distinct[n_codes:], strict=True)
+    )
+    return Sample(np.ascontiguousarray(distinct[:n_codes]), columns, weight, size)
+
+
+def cut_by(space: Space, sample: Sample, recipe: Recipe, cell_rows: int) -> CutSample:
+    """Cut a sample and describe it."""
+    codes, share = most_frequent(sample)
+    return CutSample(cut_sample(space, sample, recipe, cell_rows), len(sample.weights), codes, share)

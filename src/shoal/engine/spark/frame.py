@@ -1,0 +1,70 @@
+"""A Spark DataFrame with plain column names, and what of it a recipe uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import DataError, RecipeError
+from shoal.recipe import Recipe, column_faults
+
+# Types of Spark whose values have a text each.
+_USABLE = {
+    "string",
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "date",
+    "timestamp",
+}
+_USABLE_PREFIXES = ("decimal", "timestamp_ntz", "varchar", "char")
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """The columns that a recipe uses, under plain names: real names may have dots, quotes and backticks.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        With columns c0, c1 and so on.
+    names : tuple of str
+        The real name of each.
+    """
+
+    frame: Any
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, frame: Any, recipe: Recipe) -> SparkTable:
+        """Choose the columns that a recipe uses; report what does not fit."""
+        present = list(frame.columns)
+        if len(set(present)) < len(present):
+            raise DataError("data.duplicate_column", "Some column names occur twice.", "rename the columns")
+        faults = column_faults(recipe, present)
+        if faults:
+            raise RecipeError.from_faults(faults)
+        label = () if recipe.label is None else (recipe.label,)
+        used = {*recipe.named("quasi", "sensitive", "keep", "subject", "identifier"), *label}
+        plain = frame.toDF(*(f"c{at}" for at in range(len(present))))
+        chosen = [at for at, name in enumerate(present) if name in used]
+        _refuse_types([(present[at], plain.schema[at].dataType.simpleString()) for at in chosen], recipe)
+        kept = plain.select(*(f"c{at}" for at in chosen)).toDF(*(f"c{at}" for at in range(len(chosen))))
+        return cls(kept, tuple(present[at] for at in chosen))
+
+    def plain(self, name: str) -> str:
+        """Return the plain name of a column."""
+        return f"c{self.names.index(name)}"
+
+
+def _refuse_types(types: list[tuple[str, str]], recipe: Recipe) -> None:
+    """Refuse columns whose values have no text: lists, structures, bytes."""
+    for name, dtype in types:
+        if dtype in _USABLE or dtype.startswith(_USABLE_PREFIXES) or name in recipe.named("identifier"):
+            continue
+        message = f"Column `{name}` is stored as {dtype}, which cannot be released."
+        raise DataError("data.kind", message, "convert it to text or numbers, or give it the role drop")

@@ -1,0 +1,297 @@
+"""What Spark runs on its workers. Everything heavy is imported late, after the worker's threads are limited.
+
+Each function gets batches or groups of rows as Arrow tables and returns such. Columns have plain names:
+
+- x0, x1, ...: fixed-point positions and leaves, by which rows are cut, range columns first
+- q0, q1, ...: the numbers of the range columns
+- g0, g1, ...: the values that the goals count
+- o0, o1, ...: the sensitive and kept columns, as they are released
+- key, hash, person, label: the key for samples, the hash of the other values, the person, the class label
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import polars as pl
+    import pyarrow as pa
+
+    from shoal.cluster.registry import MethodInfo
+    from shoal.engine.cells.sample import Sample, Space
+    from shoal.recipe import Recipe
+    from shoal.table.codebook import Codebook
+    from shoal.table.columns import Encoded, SensitiveColumn
+
+
+def limit_threads() -> None:
+    """Use one thread in a worker: Spark runs as many workers as there are cores."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Count what the cells of each column look like."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return one row with the statistics of a partition."""
+        limit_threads()
+        import pyarrow as pa
+
+        from shoal.engine.spark.arrow import frames
+        from shoal.table.frames import series
+        from shoal.table.statistics import statistics
+
+        rows = 0
+        found: dict[str, Any] = {}
+        for frame in frames(batches, self.names, self.missing):
+            rows += frame.height
+            for name in self.columns:
+                part = statistics(series(frame, name))
+                found[name] = found[name].joined(part) if name in found else part
+        text = json.dumps({"rows": rows, "columns": {name: s.to_dict() for name, s in found.items()}})
+        yield pa.RecordBatch.from_pydict({"found": [text]})
+
+
+@dataclass(frozen=True)
+class Dictionaries:
+    """Count the different values of the columns that need a dictionary, and of what the goals count."""
+
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    recipe: Recipe
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the values of each batch, with the number of their dictionary."""
+        limit_threads()
+        import polars as pl
+
+        from shoal.engine.spark.arrow import frames, to_batches
+        from shoal.table.codebook import sensitive_keys
+
+        for frame in frames(batches, self.names, self.missing):
+            keys = [self._canonical(frame, name) for name in self.columns]
+            keys += [sensitive_keys(frame, goal, self.recipe) for goal in self.recipe.privacy.goal]
+            for book, values in enumerate(keys):
+                counted = pl.DataFrame({"key": values.drop_nulls()}).group_by("key").len("n")
+                number = pl.lit(book, dtype=pl.Int32).alias("book")
+                yield from to_batches(counted.select(number, "key", pl.col("n").cast(pl.Int64)))
+
+    def _canonical(self, frame: pl.DataFrame, name: str) -> pl.Series:
+        import polars as pl
+
+        from shoal.table.frames import series
+        from shoal.table.kinds import settle
+
+        column = self.recipe.columns[name]
+        if column.kind == "ordinal":  # what its order does not list is counted by the driver
+            column = column.model_copy(update={"kind": "categorical", "order": None})
+        return settle(series(frame, name), column)[1].cast(pl.String)
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Encode rows by the codebook."""
+
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    codebook: Codebook
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the encoded rows of each batch, without those that are left out for a missing value."""
+        limit_threads()
+        from shoal.engine.spark.arrow import frames, to_batches
+
+        fixed = self.codebook.fixed()
+        for frame in frames(batches, self.names, self.missing):
+            yield from to_batches(self._prepared(frame, fixed.span))
+
+    def _prepared(self, frame: pl.DataFrame, spans: Any) -> pl.DataFrame:
+        import numpy as np
+        import polars as pl
+
+        from shoal.engine.cells.sample import sample_keys
+        from shoal.table.codebook import RangeBook
+        from shoal.table.encode import row_hashes
+        from shoal.table.frames import series
+
+        book, recipe = self.codebook, self.codebook.recipe
+        ranges = [(b, b.numbers(series(frame, b.name))) for b in book.quasi if isinstance(b, RangeBook)]
+        trees = [b.codes(series(frame, b.name)) for b in book.quasi if not isinstance(b, RangeBook)]
+        positions = [b.positions(v, int(s)) for (b, v), s in zip(ranges, spans, strict=True)]
+        codes = np.array([*positions, *(leaves.to_numpy() for leaves in trees)], np.int32)
+        codes = codes.reshape(len(positions) + len(trees), frame.height)
+        columns: dict[str, Any] = {f"x{at}": pl.Series(column) for at, column in enumerate(codes)}
+        columns |= {f"q{at}": values for at, (_, values) in enumerate(ranges)}
+        columns |= {f"g{at}": goal.codes(frame, recipe) for at, goal in enumerate(book.sensitive)}
+        others = recipe.named("sensitive", "keep")
+        columns |= {f"o{at}": series(frame, name) for at, name in enumerate(others)}
+        columns["key"] = pl.Series((sample_keys(codes, recipe.method.seed) >> np.uint64(1)).astype(np.int64))
+        columns["hash"] = pl.Series(row_hashes(frame, recipe).view(np.int64))
+        columns["person"] = _person(frame, recipe)
+        label = recipe.label
+        columns["label"] = _nothing(frame) if label is None else series(frame, label).cast(pl.String)
+        prepared = pl.DataFrame(columns)
+        if recipe.privacy.missing != "suppress":
+            return prepared
+        absent = [values.is_null() for _, values in ranges]
+        missing = [b.empty.missing for b in book.quasi if not isinstance(b, RangeBook)]
+        absent += [leaves == code for leaves, code in zip(trees, missing, strict=True)]
+        return prepared.filter(~pl.DataFrame(absent).fold(lambda one, other: one | other))
+
+
+def _nothing(frame: pl.DataFrame) -> pl.Series:
+    import polars as pl
+
+    return pl.repeat(None, frame.height, dtype=pl.String, eager=True)
+
+
+def _person(frame: pl.DataFrame, recipe: Recipe) -> pl.Series:
+    from shoal.table.frames import series
+    from shoal.table.sensitive import comparable
+
+    return _nothing(frame) if recipe.subject is None else comparable(series(frame, recipe.subject))
+
+
+@dataclass(frozen=True)
+class CutCells:
+    """Cut a cell that is too large on its sample."""
+
+    space: Space
+    sensitive: tuple[SensitiveColumn, ...]
+    recipe: Recipe
+    cell_rows: int
+    rows: dict[int, int]
+
+    def __call__(self, key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+        """Return the cuts of one cell, as JSON."""
+        limit_threads()
+        import pyarrow as pa
+
+        from shoal.engine.cells.sample import cut_by
+        from shoal.engine.cells.tree import to_lists
+
+        cell = key[0].as_py()
+        found = cut_by(self.space, self._sample(table, self.rows[cell]), self.recipe, self.cell_rows)
+        about = {
+            "cuts": to_lists(found.cuts),
+            "tuples": found.tuples,
+            "codes": found.codes,
+            "share": found.share,
+        }
+        return pa.table({"cell": pa.array([cell], pa.int32()), "found": [json.dumps(about)]})
+
+    def _sample(self, table: pa.Table, rows: int) -> Sample:
+        import numpy as np
+
+        from shoal.engine.cells.sample import sample_of
+
+        names = [name for name in table.column_names if name[0] in "xg"]
+        keys = np.array([table[name].to_numpy() for name in names], np.int32)
+        return sample_of(keys, table["n"].to_numpy(), self.sensitive, rows)
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """Cluster cells and publish their rows.
+
+    Parameters
+    ----------
+    paths : tuple of str
+        Of the cells, by number.
+    whole : tuple of ndarray
+        For each goal, how many people of the table have each value.
+    columns : tuple of str
+        The published quasi columns, in order.
+    """
+
+    codebook: Codebook
+    recipe: Recipe
+    method: MethodInfo
+    paths: tuple[str, ...]
+    whole: tuple[npt.NDArray[Any], ...]
+    schema: pa.Schema
+
+    def __call__(self, key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+        """Return the released rows of one cell, and one more row about it."""
+        limit_threads()
+        from shoal.engine.cells.clustering import cluster_cell
+
+        frame, encoded = self._encoded(table)
+        found = cluster_cell(encoded, self.recipe, self.method, self.paths[key[0].as_py()])
+        return self._published(frame, encoded, found)
+
+    def alike(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the rows of cells whose rows are all equal: they are published as they are."""
+        limit_threads()
+        import numpy as np
+
+        from shoal.cluster.clusterer import ClusterResult
+        from shoal.engine.spark.arrow import chunks
+
+        for table in chunks(batches):
+            frame, encoded = self._encoded(table)
+            _, labels = np.unique(encoded.tuple_of_row, return_inverse=True)
+            found = ClusterResult(labels.astype(np.int32))
+            yield from self._published(frame, encoded, found).to_batches()
+
+    def _encoded(self, table: pa.Table) -> tuple[pl.DataFrame, Encoded]:
+        import numpy as np
+        import polars as pl
+
+        from shoal.table.codebook import RangeBook
+
+        frame = pl.DataFrame(pl.from_arrow(table))
+        ranges, trees = 0, sum(isinstance(book, RangeBook) for book in self.codebook.quasi)
+        quasi = []
+        for book in self.codebook.quasi:
+            if isinstance(book, RangeBook):
+                quasi.append(frame[f"q{ranges}"])
+                ranges += 1
+            else:
+                quasi.append(frame[f"x{trees}"])
+                trees += 1
+        encoded = self.codebook.encode(
+            quasi,
+            [frame[f"g{at}"] for at in range(len(self.whole))],
+            frame["hash"].to_numpy().view(np.uint64),
+            label=None if self.recipe.label is None else frame["label"],
+            person=None if self.recipe.subject is None else frame["person"],
+            whole=list(self.whole),
+        )
+        return frame, encoded
+
+    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any) -> pa.Table:
+        import polars as pl
+        import pyarrow as pa
+
+        from shoal.engine.publishing import published_as
+        from shoal.engine.spark.measured import measured
+
+        published = published_as(encoded, found, self.recipe)
+        inside = published.labels >= 0
+        order, labels = encoded.order[inside], published.labels[inside]
+        classes = published.classes
+        columns: dict[str, Any] = {
+            f"p{at}": classes.get_column(name).gather(labels) for at, name in enumerate(classes.columns)
+        }
+        others = [name for name in frame.columns if name[0] == "o"]
+        columns |= {name: frame[name].gather(order) for name in others}
+        columns |= {name: frame[name].gather(order) for name in ("person", "label")}
+        about = json.dumps(measured(encoded, published, self.recipe))
+        rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+        rows = rows.append_column("about", pa.nulls(len(labels), pa.string())).cast(self.schema)
+        nothing = {field.name: [None] for field in self.schema if field.name != "about"}
+        last = pa.Table.from_pydict({**nothing, "about": [about]}, self.schema)
+        return pa.concat_tables([rows, last])
