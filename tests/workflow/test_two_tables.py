@@ -275,8 +275,8 @@ def test_the_seed_stands_in_no_manifest_and_is_warned_of(seed, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"columns": {"ill": {"role": "drop"}}}, "the recipe has 0"),
-        ({"columns": {"sex": {"role": "sensitive"}}}, "the recipe has 2"),
+        ({"columns": {"ill": {"role": "drop"}}}, "exactly one sensitive column, not 0."),
+        ({"columns": {"sex": {"role": "sensitive"}}}, "exactly one sensitive column, not 2."),
         ({"columns": {"group": {"role": "keep"}}}, "`group` would be written twice"),
         ({"columns": {"ill": {"role": "drop"}, "count": {"role": "sensitive"}}}, "`count` would be written"),
         ({"output": {"values": "microaggregate"}}, "`output.values` has no effect"),
