@@ -709,7 +709,7 @@ BAD = {
     ),
     "not in the tree": Bad(
         "hierarchy.uncovered",
-        "`city` holds 1 distinct",
+        "`city`: 1 of 1 distinct values are not leaves",
         columns={"city": {"role": "quasi", "hierarchy": {"*": {"a": {}, "b": {}}}}},
         earlier=MARKED.with_columns(city=pl.lit("a")),
     ),
