@@ -197,7 +197,7 @@ def check(
         When a row of ours is not inside its own box.
     """
     if not 0 < len(views) <= _MAX_VIEWS:
-        message = f"{len(views)} tables cannot be checked together: the limits are 1 and {_MAX_VIEWS}."
+        message = f"{len(views)} tables cannot be checked together, only 1 to {_MAX_VIEWS}."
         raise RecipeError("recipe.not_available", message, "publish fewer views")
     boxes = [box_pieces(encoded, view) for view in views]
     goals = [_cached(goal) for goal in goals]

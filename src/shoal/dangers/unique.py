@@ -1,4 +1,4 @@
-"""Values that only one row, or one person, has: they identify people like an identifier."""
+"""Values that only one row, or one person, has: they identify people as well as an identifier does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def _refuse(own: dict[str, int], rows: int, recipe: Recipe) -> None:
 
 
 def _fault(name: str, own: int, rows: int, recipe: Recipe) -> Fault:
-    message = f"Kept column `{name}` {_has(own, rows, recipe)}: it identifies people like an identifier."
+    message = (
+        f"Kept column `{name}` {_has(own, rows, recipe)}: it identifies people as well as an identifier does."
+    )
     hint = (
         "give it the role identifier, quasi or drop, or accept the risk: "
         f'accept = ["unique"] in [columns.{name}] (--accept {name}=unique)'

@@ -99,11 +99,26 @@ def test_many_values_agree_with_the_definition(seed: int) -> None:
         (["a", "b", "a", "b", "a", "b", ""], "ordered", {}, "has no order"),
         (["1", "2", "3", "4", "5", "6", "x"], "ordered", {}, "has no order"),
         (["1"] * 7, "ordered", {"kind": "categorical"}, "has no order"),
-        (["1", "x", "y", "4", "5", "6", "x"], "ordered", {"kind": "numeric"}, "2 different values without"),
-        (["2024-02-30"] * 7, "ordered", {"kind": "date"}, "1 different value without"),
+        (
+            ["1", "x", "y", "4", "5", "6", "x"],
+            "ordered",
+            {"kind": "numeric"},
+            "2 different values not in its order",
+        ),
+        (["2024-02-30"] * 7, "ordered", {"kind": "date"}, "1 different value not in its order"),
         (["a", "b"] * 3 + ["c"], "ordered", {"kind": "ordinal", "order": ["b", "c"]}, "1 different value"),
-        (["a", "b"] * 3 + ["c"], "hierarchical", {"hierarchy": {"r": ["a", "b"]}}, "1 different value that"),
-        (["a", "b"] * 3 + ["r"], "hierarchical", {"hierarchy": {"r": ["a", "b"]}}, "1 different value that"),
+        (
+            ["a", "b"] * 3 + ["c"],
+            "hierarchical",
+            {"hierarchy": {"r": ["a", "b"]}},
+            "1 different value not among the leaves",
+        ),
+        (
+            ["a", "b"] * 3 + ["r"],
+            "hierarchical",
+            {"hierarchy": {"r": ["a", "b"]}},
+            "1 different value not among the leaves",
+        ),
     ],
 )
 def test_values_without_a_place_are_a_problem(

@@ -80,7 +80,7 @@ def test_no_more_rows_are_left_out_than_allowed(tmp_path: Path, share: float, ho
 
     found = problems(judge(tmp_path, RAW, released, privacy={"k": 2, "max_suppressed": share}))
 
-    message = f"The file has 1 row of 4 left out; max_suppressed = {share} does not allow that."
+    message = f"The file leaves out 1 row of 4; max_suppressed = {share} does not allow that."
     assert found == ([] if holds else [("verify.original_rows", message)])
 
 
