@@ -118,12 +118,13 @@ def rows_with_values(encoded: Encoded, recipe: Recipe, allowed: int) -> npt.NDAr
         return np.ones(encoded.n_rows, dtype=bool)
     missing = encoded.missing_rows()
     if int(missing.sum()) > allowed:
-        raise _too_many_missing(int(missing.sum()), encoded.n_rows, recipe.privacy.max_suppressed)
+        raise too_many_missing(int(missing.sum()), encoded.n_rows, recipe.privacy.max_suppressed)
     inside: npt.NDArray[np.bool_] = ~missing
     return inside
 
 
-def _too_many_missing(left_out: int, rows: int, share: float) -> InfeasibleError:
+def too_many_missing(left_out: int, rows: int, share: float) -> InfeasibleError:
+    """Build the error for more rows with missing values than may be left out."""
     return InfeasibleError(
         "infeasible.suppression",
         f"{left_out} of {rows} rows lack a quasi value, but only a share of {share} may be left out.",

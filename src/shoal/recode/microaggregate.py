@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.table import forms
-from shoal.table.columns import QuasiColumn, RangeColumn, most_decimals
+from shoal.table.columns import Line, QuasiColumn, RangeColumn, most_decimals
 
 
 def microaggregate(
@@ -47,7 +47,12 @@ def _column_step(column: RangeColumn) -> Fraction:
     """Return how coarsely the typical values of a column are rounded: by its values in the whole table."""
     if column.line is None:
         return rounding_step(column.numbers)
-    return _step(column.line.low, column.line.high, column.line.decimals)
+    return column_step(column.line)
+
+
+def column_step(line: Line) -> Fraction:
+    """Return how coarsely the typical values of a whole column are rounded."""
+    return _step(line.low, line.high, line.decimals)
 
 
 def rounding_step(numbers: npt.NDArray[np.float64] | npt.NDArray[np.int64]) -> Fraction:

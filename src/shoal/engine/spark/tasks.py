@@ -227,10 +227,15 @@ class CellTask:
         """Return the released rows of one cell, and one more row about it."""
         limit_threads()
         from shoal.engine.cells.clustering import cluster_cell
+        from shoal.errors import ShoalError
 
+        path = self.paths[key[0].as_py()]
         frame, encoded = self._encoded(table)
-        found = cluster_cell(encoded, self.recipe, self.method, self.paths[key[0].as_py()])
-        return self._published(frame, encoded, found)
+        try:
+            found = cluster_cell(encoded, self.recipe, self.method, path)
+            return self._published(frame, encoded, found, path)
+        except ShoalError as error:  # Spark would wrap it into a text of its own
+            return self._about({"path": path, "fault": vars(error.faults[0])})
 
     def alike(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the rows of cells whose rows are all equal: they are published as they are."""
@@ -244,7 +249,7 @@ class CellTask:
             frame, encoded = self._encoded(table)
             _, labels = np.unique(encoded.tuple_of_row, return_inverse=True)
             found = ClusterResult(labels.astype(np.int32))
-            yield from self._published(frame, encoded, found).to_batches()
+            yield from self._published(frame, encoded, found, "=").to_batches()
 
     def _encoded(self, table: pa.Table) -> tuple[pl.DataFrame, Encoded]:
         import numpy as np
@@ -272,7 +277,14 @@ class CellTask:
         )
         return frame, encoded
 
-    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any) -> pa.Table:
+    def _about(self, report: dict[str, Any]) -> pa.Table:
+        """Return the row about a cell: nothing but its report."""
+        import pyarrow as pa
+
+        nothing = {field.name: [None] for field in self.schema if field.name != "about"}
+        return pa.Table.from_pydict({**nothing, "about": [json.dumps(report)]}, self.schema)
+
+    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str) -> pa.Table:
         import polars as pl
         import pyarrow as pa
 
@@ -289,9 +301,7 @@ class CellTask:
         others = [name for name in frame.columns if name[0] == "o"]
         columns |= {name: frame[name].gather(order) for name in others}
         columns |= {name: frame[name].gather(order) for name in ("person", "label")}
-        about = json.dumps(measured(encoded, published, self.recipe))
         rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         rows = rows.append_column("about", pa.nulls(len(labels), pa.string())).cast(self.schema)
-        nothing = {field.name: [None] for field in self.schema if field.name != "about"}
-        last = pa.Table.from_pydict({**nothing, "about": [about]}, self.schema)
-        return pa.concat_tables([rows, last])
+        report = {"path": path, **measured(encoded, published, self.recipe)}
+        return pa.concat_tables([rows, self._about(report)])

@@ -1,0 +1,164 @@
+"""Anonymize a Spark table: find its codebook, part it into cells, cluster and publish each on a worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from shoal.cluster.clusterer import check_feasible
+from shoal.cluster.registry import MethodInfo, choose
+from shoal.engine.cells.clustering import recipe_of_cells
+from shoal.engine.cells.counts import Feasible
+from shoal.engine.cells.planning import Plan, plan_cells
+from shoal.engine.cells.tree import is_alike
+from shoal.engine.clustering import too_many_missing
+from shoal.engine.spark import tasks
+from shoal.engine.spark.columns import find_codebook
+from shoal.engine.spark.frame import SparkTable
+from shoal.engine.spark.memory import refuse_large
+from shoal.engine.spark.rows import SparkRows
+from shoal.engine.spark.schema import ABOUT, arrow_schema, prepared_schema, published_columns, released_schema
+from shoal.errors import Fault, InfeasibleError
+from shoal.recipe import Recipe
+from shoal.stages import Progress, stage
+from shoal.table.codebook import Codebook
+
+CELL_ROWS = 200_000  # of a cell, unless the recipe says otherwise
+_MAX_TASKS = 4_000
+
+
+@dataclass(frozen=True)
+class SparkRun:
+    """What the engine has made of a table.
+
+    Parameters
+    ----------
+    released : pyspark.sql.DataFrame
+        Released rows in no order: published quasi columns p0, p1, ..., other columns o0, o1, ..., the person
+        and the class label. It is kept on the workers' disks until `close`.
+    names : tuple of str
+        The real names of the published and of the other columns.
+    reports : list of dict
+        What each cell reports about itself.
+    plan : Plan
+        The cells.
+    """
+
+    table: SparkTable
+    codebook: Codebook
+    method: MethodInfo
+    reason: str
+    plan: Plan
+    released: Any
+    names: tuple[str, ...]
+    reports: list[dict[str, Any]]
+    rows: int
+    missing: int
+    close: Callable[[], None]
+
+
+def run(
+    frame: Any,
+    recipe: Recipe,
+    timings: dict[str, float],
+    progress: Progress | None = None,
+    *,
+    show_plan: Callable[[str], None] | None = None,
+) -> SparkRun:
+    """Cluster and publish the rows of a Spark DataFrame."""
+    table = SparkTable.of(frame, recipe)
+    with stage(timings, "read", progress):
+        codebook = find_codebook(table, recipe)
+        check_feasible(codebook.rows, recipe.privacy.k)
+    method, reason = choose(recipe.method.name, codebook.rows)
+    prepared = _prepared(table, codebook)
+    try:
+        with stage(timings, "encode", progress):
+            rows = SparkRows(prepared, codebook)
+            missing = _missing(rows, recipe)
+        cell_rows = recipe.engine.cell_rows or CELL_ROWS
+        with stage(timings, "plan", progress):
+            plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
+            refuse_large(plan, codebook, prepared.sparkSession, cell_rows, show_plan)
+        with stage(timings, "cluster", progress):
+            made = _clustered(
+                rows, plan, table, method, recipe_of_cells(codebook.recipe, codebook.rows, missing)
+            )
+            reports = _reports(made)
+    except BaseException:
+        prepared.unpersist()
+        raise
+    names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
+    released = made.where(f"{ABOUT} IS NULL").drop(ABOUT)
+    return SparkRun(
+        table, codebook, method, reason, plan, released, (*names, *recipe.named("sensitive", "keep")),
+        reports, codebook.rows, missing, partial(_close, prepared, made),
+    )  # fmt: skip
+
+
+def _close(*frames: Any) -> None:
+    for frame in frames:
+        frame.unpersist()
+
+
+def _prepared(table: SparkTable, codebook: Codebook) -> Any:
+    """Return the encoded rows, kept on the workers' disks: they are read several times."""
+    from pyspark import StorageLevel
+
+    task = tasks.Prepare(table.names, tuple(codebook.recipe.input.missing), codebook)
+    return table.frame.mapInArrow(task, prepared_schema(table, codebook)).persist(StorageLevel.DISK_ONLY)
+
+
+def _missing(rows: SparkRows, recipe: Recipe) -> int:
+    """Count the rows left out for a missing value, and check what is left."""
+    total, left = rows.codebook.rows, rows.root.rows
+    allowed = recipe.privacy.may_suppress(total)
+    if total - left > allowed:
+        raise too_many_missing(total - left, total, recipe.privacy.max_suppressed)
+    check_feasible(left, recipe.privacy.k)
+    if recipe.subject is not None:
+        _check_subject(rows, recipe.subject)
+    return total - left
+
+
+def _check_subject(rows: SparkRows, subject: str) -> None:
+    from pyspark.sql import functions as f
+
+    from shoal.errors import DataError
+
+    absent = rows.frame.where(f.col("person").isNull()).count()
+    if absent:
+        message = f"The subject column `{subject}` has {absent} missing values: whose rows are these?"
+        raise DataError("data.missing", message, "fix the data, or remove these rows")
+
+
+def _clustered(rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInfo, recipe: Recipe) -> Any:
+    """Return the released rows of all cells, and one row about each."""
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as f
+
+    schema = released_schema(table, rows.codebook)
+    paths = tuple(plan.partition.paths)
+    task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, arrow_schema(schema))
+    cells = rows.in_cells(plan.partition)
+    alike = [number for number, path in enumerate(paths) if is_alike(path)]
+    clustered = [number for number, path in enumerate(paths) if not is_alike(path)]
+    parts = min(_MAX_TASKS, 2 * len(clustered))
+    grouped = cells.where(f.col("cell") >= len(alike)).repartition(max(1, parts), "cell").groupBy("cell")
+    made = grouped.applyInArrow(task.__call__, schema)
+    if alike:
+        made = made.union(cells.where(f.col("cell") < len(alike)).mapInArrow(task.alike, schema))
+    return made.persist(StorageLevel.DISK_ONLY)
+
+
+def _reports(made: Any) -> list[dict[str, Any]]:
+    """Return what the cells report; raise what one of them could not do."""
+    rows = made.where(f"{ABOUT} IS NOT NULL").select(ABOUT).collect()
+    reports = sorted((json.loads(row[0]) for row in rows), key=lambda report: report["path"])
+    faults = [Fault(**report["fault"]) for report in reports if "fault" in report]
+    if faults:
+        raise InfeasibleError.from_faults(faults[:1])
+    return reports

@@ -1,0 +1,85 @@
+"""The columns that pass between Spark and its workers, with their types."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from shoal.engine.spark.frame import SparkTable
+from shoal.recipe import Recipe
+from shoal.recode.microaggregate import column_step
+from shoal.table.codebook import Book, Codebook, RangeBook
+
+_EXACT = 2**53
+PERSON, LABEL, ABOUT = "person", "label", "about"
+
+
+def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
+    """Return the schema of encoded rows."""
+    from pyspark.sql import types as t
+
+    ranges = [book for book in codebook.quasi if isinstance(book, RangeBook)]
+    fields = [t.StructField(f"x{at}", t.IntegerType()) for at in range(len(codebook.quasi))]
+    fields += [
+        t.StructField(f"q{at}", t.DoubleType() if book.is_float else t.LongType())
+        for at, book in enumerate(ranges)
+    ]
+    fields += [t.StructField(f"g{at}", t.IntegerType()) for at in range(len(codebook.sensitive))]
+    fields += _others(table, codebook.recipe)
+    fields += [t.StructField(name, t.LongType()) for name in ("key", "hash")]
+    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in (PERSON, LABEL))])
+
+
+def released_schema(table: SparkTable, codebook: Codebook) -> Any:
+    """Return the schema of released rows, and of the rows about cells among them."""
+    from pyspark.sql import types as t
+
+    published = [dtype for book in codebook.quasi for _, dtype in published_columns(book, codebook.recipe)]
+    fields = [t.StructField(f"p{at}", dtype) for at, dtype in enumerate(published)]
+    fields += _others(table, codebook.recipe)
+    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in (PERSON, LABEL, ABOUT))])
+
+
+def arrow_schema(schema: Any) -> Any:
+    """Return a schema of Spark's as Arrow has it."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def _others(table: SparkTable, recipe: Recipe) -> list[Any]:
+    """Return the sensitive and kept columns, with the types that they have."""
+    from pyspark.sql import types as t
+
+    names = recipe.named("sensitive", "keep")
+    return [
+        t.StructField(f"o{at}", table.frame.schema[table.plain(name)].dataType)
+        for at, name in enumerate(names)
+    ]
+
+
+def published_columns(book: Book, recipe: Recipe) -> list[tuple[str, Any]]:
+    """Return what a quasi column is published as: names and types."""
+    from pyspark.sql import types as t
+
+    output = recipe.output
+    if not isinstance(book, RangeBook) or (output.values, output.bounds_as) == ("generalize", "text"):
+        return [(book.name, t.StringType())]
+    dtype = _number_type(book, recipe) if book.kind == "numeric" else t.StringType()
+    dtype = t.DateType() if book.kind == "date" else dtype
+    if output.values == "microaggregate":
+        return [(book.name, dtype)]
+    return [(f"{book.name}_{end}", dtype) for end in ("low", "high")]
+
+
+def _number_type(book: RangeBook, recipe: Recipe) -> Any:
+    """Return the type of published numbers: whole if every one that there can be is."""
+    from pyspark.sql import types as t
+
+    most = max(abs(book.line.low), abs(book.line.high))
+    if recipe.output.values == "microaggregate":
+        whole = column_step(book.line) >= 1 and most < _EXACT
+    else:
+        grid = recipe.columns[book.name].grid if recipe.output.bounds == "snapped" else None
+        whole = not book.is_float and (grid is None or Fraction(repr(grid)).denominator == 1)
+    return t.LongType() if whole else t.DoubleType()
