@@ -105,7 +105,7 @@ class SparkRows:
             self.in_cells(partition).where(chosen).groupBy("cell", *codes).agg(f.count(f.lit(1)).alias("n"))
         )
         task = tasks.CutCells(self.space, self.sensitive, self.codebook.recipe, cell_rows, dict(rows))
-        found = sample.groupBy("cell").applyInArrow(task.__call__, "cell int, found string").collect()
+        found = sample.groupBy("cell").applyInArrow(tasks.by_group(task), "cell int, found string").collect()
         return {row.cell: _cut_sample(json.loads(row.found)) for row in found}
 
 

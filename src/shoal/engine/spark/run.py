@@ -148,7 +148,7 @@ def _clustered(rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInf
     clustered = [number for number, path in enumerate(paths) if not is_alike(path)]
     parts = min(_MAX_TASKS, 2 * len(clustered))
     grouped = cells.where(f.col("cell") >= len(alike)).repartition(max(1, parts), "cell").groupBy("cell")
-    made = grouped.applyInArrow(task.__call__, schema)
+    made = grouped.applyInArrow(tasks.by_group(task), schema)
     if alike:
         made = made.union(cells.where(f.col("cell") < len(alike)).mapInArrow(task.alike, schema))
     return made.persist(StorageLevel.DISK_ONLY)

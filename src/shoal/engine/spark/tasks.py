@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,11 @@ def limit_threads() -> None:
     """Use one thread in a worker: Spark runs as many workers as there are cores."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+
+
+def by_group(task: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a task as Spark takes it for groups: a plain function of two parameters."""
+    return lambda key, table: task(key, table)
 
 
 @dataclass(frozen=True)
