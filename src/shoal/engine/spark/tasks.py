@@ -37,7 +37,11 @@ def limit_threads() -> None:
 
 def by_group(task: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return a task as Spark takes it for groups: a plain function of two parameters."""
-    return lambda key, table: task(key, table)
+
+    def run(key: Any, table: Any) -> Any:
+        return task(key, table)
+
+    return run
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,142 @@
+"""What Spark counts in released rows: classes, their sizes, and what dangers need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.engine.spark.schema import LABEL, PERSON
+
+_SIZES = 100_000  # different class sizes that a report lists
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """The classes of a release.
+
+    Parameters
+    ----------
+    rows, classes : int
+    people : int
+        Those of the class with the fewest; rows, where each row is a person.
+    squares : int
+        The sum of the squared sizes.
+    majority : int or None
+        Rows that have the most frequent label of their class; None without a label.
+    sizes : tuple of pairs of int
+        How many classes have each size.
+    """
+
+    rows: int
+    classes: int
+    people: int
+    squares: int
+    majority: int | None
+    sizes: tuple[tuple[int, int], ...]
+
+
+def count_classes(released: Any, keys: Sequence[str], *, with_people: bool, with_label: bool) -> ClassCounts:
+    """Count the classes; rows with equal published values are one."""
+    from pyspark.sql import functions as f
+
+    people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
+    classes = released.groupBy(*keys).agg(f.count(f.lit(1)).alias("n"), people.alias("people")).persist()
+    try:
+        squares = f.sum((f.col("n") * f.col("n")).cast("decimal(38,0)")).alias("squares")
+        totals = classes.agg(
+            f.sum("n").alias("rows"),
+            f.count(f.lit(1)).alias("classes"),
+            f.min("people").alias("people"),
+            squares,
+        ).collect()[0]
+        sizes = classes.groupBy("n").count().orderBy("n").limit(_SIZES).collect()
+    finally:
+        classes.unpersist()
+    majority = _majority(released, keys) if with_label else None
+    return ClassCounts(
+        rows=totals.rows or 0,
+        classes=totals.classes,
+        people=totals.people or 0,
+        squares=int(totals.squares or 0),
+        majority=majority,
+        sizes=tuple((row.n, row["count"]) for row in sizes),
+    )
+
+
+def _majority(released: Any, keys: Sequence[str]) -> int:
+    """Count the rows that have the most frequent label of their class."""
+    from pyspark.sql import functions as f
+
+    labels = released.groupBy(*keys, LABEL).count()
+    most = labels.groupBy(*keys).agg(f.max("count").alias("most"))
+    return int(most.agg(f.sum("most")).collect()[0][0] or 0)
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """A sensitive or kept column of a release.
+
+    Parameters
+    ----------
+    distinct, missing : int
+        Different values, and rows without one.
+    own : int
+        Rows whose value only they have, or only rows of the same person.
+    alike : int
+        Classes in which everybody has the same value, a missing one included.
+    alike_rows : int
+        Rows of these.
+    alike_values : int
+        Different values that these share.
+    alike_frequent : int
+        Such classes that share the most frequent value.
+    """
+
+    distinct: int
+    missing: int
+    own: int
+    alike: int
+    alike_rows: int
+    alike_values: int
+    alike_frequent: int
+
+
+def count_values(released: Any, column: str, keys: Sequence[str], *, with_people: bool) -> ValueCounts:
+    """Count the values of a column, and the classes that share one."""
+    from pyspark.sql import functions as f
+
+    value = f.col(column)
+    people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
+    values = released.groupBy(value.alias("v")).agg(f.count(f.lit(1)).alias("n"), people.alias("people"))
+    of_values = values.agg(
+        f.count("v").alias("distinct"),
+        f.sum(f.when(f.col("v").isNull(), f.col("n")).otherwise(0)).alias("missing"),
+        f.sum(f.when(f.col("v").isNotNull() & (f.col("people") == 1), f.col("n")).otherwise(0)).alias("own"),
+        f.max_by("v", f.struct("n", f.col("v").isNotNull(), "v")).alias("frequent"),
+    ).collect()[0]
+    classes = released.groupBy(*keys).agg(
+        f.count(f.lit(1)).alias("n"),
+        f.count_distinct(value).alias("values"),
+        f.count(f.when(value.isNull(), 1)).alias("missing"),
+        f.first(value, ignorenulls=True).alias("v"),
+    )
+    same = classes.where(
+        ((f.col("values") == 1) & (f.col("missing") == 0)) | ((f.col("values") == 0) & (f.col("missing") > 0))
+    )
+    is_frequent = f.col("v").eqNullSafe(f.lit(of_values.frequent))
+    of_classes = same.agg(
+        f.count(f.lit(1)).alias("alike"),
+        f.sum("n").alias("rows"),
+        (f.count_distinct("v") + f.max(f.col("v").isNull().cast("int"))).alias("values"),
+        f.sum(is_frequent.cast("int")).alias("frequent"),
+    ).collect()[0]
+    return ValueCounts(
+        distinct=of_values.distinct,
+        missing=of_values.missing or 0,
+        own=of_values.own or 0,
+        alike=of_classes.alike,
+        alike_rows=of_classes.rows or 0,
+        alike_values=of_classes["values"] or 0,
+        alike_frequent=of_classes.frequent or 0,
+    )
