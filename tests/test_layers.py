@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "engine": BASE | {"table"} | WORK,
     "verifier": {"errors", "recipe"},
     "report": BASE | {"table", "bound"} | WORK,
-    "release": BASE | {"table", "bound", "dangers", "report", "verifier"} | WORK,
+    "release": BASE | {"table", "bound", "dangers", "engine", "report", "verifier"} | WORK,
     "workflow": BASE
     | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release"}
     | WORK,

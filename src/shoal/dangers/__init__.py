@@ -4,24 +4,27 @@ Each takes a `Scene` and returns what it finds, with numbers. Nothing here chang
 column that is unique on most rows is refused, unless the recipe accepts it explicitly.
 """
 
-from shoal.dangers.alike import alike
+from shoal.dangers.alike import alike, alike_danger
 from shoal.dangers.danger import DANGERS, Danger, together, warn_of
 from shoal.dangers.duplicate import duplicate
 from shoal.dangers.earlier import earlier
-from shoal.dangers.people import dominated, repeated
+from shoal.dangers.people import dominated, dominated_danger, repeated
 from shoal.dangers.recoverable import recoverable
 from shoal.dangers.scene import Scene, Values
-from shoal.dangers.unique import refuse_unique, unique
+from shoal.dangers.unique import refuse_unique, unique, unique_dangers
 
 __all__ = [
     "DANGERS",
     "Danger",
     "Scene",
     "Values",
+    "alike_danger",
+    "dominated_danger",
     "earlier",
     "find_dangers",
     "refuse_unique",
     "together",
+    "unique_dangers",
     "warn_of",
 ]
 

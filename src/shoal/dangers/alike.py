@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.dangers.danger import Danger, is_accepted
 from shoal.dangers.scene import Scene
+from shoal.recipe import Recipe
 
 
 def alike(scene: Scene) -> list[Danger]:
@@ -38,8 +39,13 @@ def _alike(scene: Scene, name: str) -> Danger | None:
         "distinct": int((times > 0).sum()),
         "frequent": int((times[shared] == times.max()).sum()),
     }
-    accepted = is_accepted(scene.recipe, "alike", name)
-    return Danger("danger.alike", (name,), _message(name, numbers, scene.word), numbers, accepted=accepted)
+    return alike_danger(name, numbers, scene.recipe, scene.word)
+
+
+def alike_danger(name: str, numbers: dict[str, int], recipe: Recipe, word: str = "classes") -> Danger:
+    """Report a sensitive column with classes in which everybody has the same value."""
+    accepted = is_accepted(recipe, "alike", name)
+    return Danger("danger.alike", (name,), _message(name, numbers, word), numbers, accepted=accepted)
 
 
 def _message(name: str, numbers: dict[str, int], word: str) -> str:

@@ -10,6 +10,7 @@ from shoal.arrays import IntArray
 from shoal.dangers.danger import NOTABLE, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
+from shoal.recipe import Recipe
 
 _MIN_SUPPORT = 2  # rows that a rule is learned from
 
@@ -103,13 +104,19 @@ def dominated(scene: Scene) -> list[Danger]:
     if not number:
         return []
     worst = round(100 * float((crowds.most / crowds.rows).max()))
+    return [dominated_danger(number, classes, worst, scene.recipe, scene.word)]
+
+
+def dominated_danger(number: int, classes: int, worst: int, recipe: Recipe, word: str = "classes") -> Danger:
+    """Report that one person has more than half of the rows in some classes, at worst so many percent."""
+    subject = str(recipe.subject)
     message = (
-        f"One person (`{subject}`) has more than half of the rows in {part(number, classes, scene.word)}, "
+        f"One person (`{subject}`) has more than half of the rows in {part(number, classes, word)}, "
         f"at worst {worst} % of them: what is published of such a class is mostly about that person."
     )
     numbers = {"dominated": shown(number, classes), "classes": classes, "worst_percent": worst}
-    accepted = is_accepted(scene.recipe, "dominated", subject)
-    return [Danger("danger.dominated", (subject,), message, numbers, accepted=accepted)]
+    accepted = is_accepted(recipe, "dominated", subject)
+    return Danger("danger.dominated", (subject,), message, numbers, accepted=accepted)
 
 
 def _crowds(labels: IntArray, people: Codes) -> _Crowds:

@@ -45,7 +45,11 @@ def unique(scene: Scene) -> list[Danger]:
     """Find kept and sensitive columns with unique values in a notable share of the released rows."""
     people = None if scene.encoded.person is None else scene.encoded.person[scene.inside]
     own = {name: own_rows(scene.codes(name)[scene.inside], people) for name in scene.shown}
-    rows, recipe = scene.released, scene.recipe
+    return unique_dangers(own, scene.released, scene.recipe)
+
+
+def unique_dangers(own: dict[str, int], rows: int, recipe: Recipe) -> list[Danger]:
+    """Report the columns in which a notable share of the rows has a unique value; `own` counts these."""
     _refuse({name: own[name] for name in recipe.named("keep")}, rows, recipe)
     return [
         _danger(name, number, rows, recipe)

@@ -14,6 +14,7 @@ from shoal.bound.lower_bound import Bound, total_bound
 from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
+from shoal.release.distributed import Distributed
 from shoal.report.profile import Profile
 from shoal.stages import BackgroundStage, Progress
 from shoal.verifier import MeasuredGoal, worst_goals
@@ -71,8 +72,8 @@ class Part:
     ----------
     title : str
         What the manifest calls it among several tables; empty for the only one.
-    frame : polars.DataFrame
-        The released rows in canonical order.
+    frame : polars.DataFrame or Distributed
+        The released rows in canonical order; or rows that Spark holds, in no order.
     recipe : Recipe
         What it promises, as the recipe of a separate table.
     numbers : Numbers
@@ -93,7 +94,7 @@ class Part:
     """
 
     title: str
-    frame: pl.DataFrame
+    frame: pl.DataFrame | Distributed
     recipe: Recipe
     numbers: Numbers
     profile: Profile | None = None

@@ -18,6 +18,7 @@ from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
 from shoal.release.acceptance import accept
+from shoal.release.distributed import Distributed
 from shoal.release.manifest import manifest
 from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.writing import write_release, write_reports
@@ -103,17 +104,25 @@ class Release:
         """The released rows of the only table, as a Polars frame."""
         if len(self.parts) > 1:
             raise AttributeError(f"This release has {len(self.parts)} tables: use `tables`.")
-        return self.parts[0].frame
+        frame = self.parts[0].frame
+        if isinstance(frame, Distributed):
+            raise AttributeError("Spark holds this release: use `table`, or write it.")
+        return frame
 
     @property
     def table(self) -> Any:
         """The released table, as the kind of frame that was given."""
-        return frames.as_kind(self.frame, self.kind)
+        return self.tables[0] if len(self.parts) == 1 else frames.as_kind(self.frame, self.kind)
 
     @property
     def tables(self) -> Tables:
         """All released tables, as the kind of frame that was given."""
-        return Tables(frames.as_kind(part.frame, self.kind) for part in self.parts)
+        return Tables(
+            part.frame.frame()
+            if isinstance(part.frame, Distributed)
+            else frames.as_kind(part.frame, self.kind)
+            for part in self.parts
+        )
 
     @property
     def labels(self) -> npt.NDArray[np.int32]:
@@ -194,6 +203,12 @@ class Release:
         progress : callable, optional
             Called with the name of a stage and the fraction that is done.
         """
+        if isinstance(self.parts[0].frame, Distributed):
+            from shoal.release.folder import write_folder
+
+            return write_folder(
+                self, self.parts[0].frame, path, report=report, force=force, progress=progress
+            )
         return write_release(self, path, report=report, force=force, progress=progress)
 
     def report(self, path: str | Path) -> Path:
@@ -206,8 +221,14 @@ class Release:
 
     def verify(self) -> None:
         """Let another engine recompute every promise from the tables in memory; raise if one is broken."""
-        tables = [part.frame.to_arrow() for part in self.parts]
-        self._accept(tables, verify_table, verify_part_tables)
+        tables = [part.frame for part in self.parts]
+        if isinstance(tables[0], Distributed):
+            from shoal.release.folder import verify_rows
+
+            verify_rows(self, tables[0])
+            return
+        arrow = [table.to_arrow() for table in tables if not isinstance(table, Distributed)]
+        self._accept(arrow, verify_table, verify_part_tables)
 
     def verify_files(self, files: Sequence[Path], tick: Tick) -> None:
         """Let another engine recompute every promise from files; raise if one is broken."""

@@ -111,6 +111,7 @@ def _split(made: Sequence[Path], places: Places) -> tuple[Sequence[Path], Path, 
 def _write_part(part: Part, path: Path) -> None:
     """Write a table; in typed formats, texts that are whole numbers or dates get that type."""
     frame = part.frame
+    assert isinstance(frame, pl.DataFrame)  # rows that Spark holds are written by Spark
     if path.suffix.lower() not in {".csv", ".tsv"}:
         others = part.recipe.named("sensitive", "keep")
         columns = {name: frames.series(frame, name) for name in frame.columns}

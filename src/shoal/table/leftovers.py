@@ -11,6 +11,7 @@ import hashlib
 import os
 import platform
 import re
+import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -39,8 +40,12 @@ def remove_leftovers(folder: Path) -> None:
 def _remove_own(entry: os.DirEntry[str]) -> None:
     with suppress(OSError):
         found = entry.stat(follow_symlinks=False)
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
+        if found.st_uid != os.getuid():
+            return
+        if stat.S_ISREG(found.st_mode):
             os.unlink(entry.path)
+        elif stat.S_ISDIR(found.st_mode):  # a release in a folder
+            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _machine() -> str:

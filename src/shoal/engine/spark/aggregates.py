@@ -140,3 +140,16 @@ def count_values(released: Any, column: str, keys: Sequence[str], *, with_people
         alike_values=of_classes["values"] or 0,
         alike_frequent=of_classes.frequent or 0,
     )
+
+
+def count_dominated(released: Any, keys: Sequence[str]) -> tuple[int, int]:
+    """Count the classes in which one person has more than half of the rows, and return the largest percentage."""
+    from pyspark.sql import functions as f
+
+    people = released.groupBy(*keys, PERSON).count()
+    classes = people.groupBy(*keys).agg(f.sum("count").alias("n"), f.max("count").alias("most"))
+    found = classes.agg(
+        f.sum((2 * f.col("most") > f.col("n")).cast("int")).alias("dominated"),
+        f.max(f.col("most") / f.col("n")).alias("worst"),
+    ).collect()[0]
+    return int(found.dominated or 0), round(100 * float(found.worst or 0))

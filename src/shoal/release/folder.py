@@ -1,0 +1,193 @@
+"""Write a release that Spark holds: a folder of files, verified before it gets its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import OutputError
+from shoal.recipe import EXTENSIONS, shareable, shared_digest
+from shoal.release.acceptance import accept
+from shoal.release.distributed import Distributed
+from shoal.release.writing import note_earlier
+from shoal.stages import Progress, stage
+from shoal.table.leftovers import prefix, remove_leftovers
+from shoal.table.overwriting import refuse_overwriting, replaces_release
+from shoal.table.write import (
+    all_or_nothing,
+    manifest_path,
+    move_into_place,
+    report_path,
+    temporary,
+    unwritable,
+    write_text,
+)
+from shoal.verifier import Verdict, verify
+from shoal.verifier.spark import verify_folder, verify_frame
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+FORMATS = (".parquet", ".csv")
+_BOTH = 5_000_000  # rows up to which DuckDB verifies too
+
+
+def check_folder(target: Path) -> None:
+    """Refuse a place where no folder can be written, before any work is done."""
+    if target.suffix.lower() not in FORMATS:
+        known = target.suffix.lower() in EXTENSIONS
+        message = f"The engine `spark` does not write {target.suffix or 'files without an extension'}."
+        hint = f"use {' or '.join(FORMATS)}" + (", or the engine local" if known else "")
+        raise OutputError("output.unwritable", message, hint)
+    if target.is_file():
+        raise OutputError("output.unwritable", f"The output {target} is a file.", "name a folder")
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        message = f"The folder {target.parent} of the output does not exist or cannot be written to."
+        raise OutputError("output.unwritable", message, "choose a folder that you may write to")
+
+
+def write_folder(
+    release: Release,
+    rows: Distributed,
+    path: str | Path | None,
+    *,
+    report: bool,
+    force: bool,
+    progress: Progress | None,
+) -> Path:
+    """Write the folder, the manifest and the report; see `Release.write`."""
+    target = Path(path or release.recipe.output.path or "")
+    check_folder(target)
+    note_earlier(release, target)
+    places = [target, manifest_path(target), *([report_path(target)] if report else [])]
+    refuse_overwriting(places, release.reads)
+    replaces_release(places, places[1], shared_digest(shareable(release.recipe)), force=force)
+    with _hidden_folder(target) as hidden:
+        made = hidden / f"rows{target.suffix.lower()}"
+        with stage(release.timings, "write", progress):
+            _write_rows(release, rows, made)
+        with stage(release.timings, "verify", progress):
+            _verify_written(release, rows, made)
+            digests = file_digests(rows.spark, made)
+        _finish(release, made, places, digests, report=report, progress=progress)
+    return target
+
+
+@contextmanager
+def _hidden_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder next to the target whose name starts with a dot; remove it in the end."""
+    remove_leftovers(target.parent)
+    try:
+        made = Path(tempfile.mkdtemp(prefix=prefix(), suffix=target.suffix, dir=target.parent))
+    except OSError as error:
+        raise unwritable(target, error) from None
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
+    """Let Spark write the files; then give them names that reveal nothing."""
+    from shoal.engine.spark.files import in_files, write_csv, write_parquet
+
+    parted = in_files(rows.run.released, rows.layout, rows.height, rows.classes)
+    address = folder.absolute().as_uri()
+    if folder.suffix == ".parquet":
+        write_parquet(parted, rows.layout, address)
+    else:
+        write_csv(parted, rows.layout, address, spreadsheet_safe=release.recipe.output.spreadsheet_safe)
+    written = sorted(file for file in folder.iterdir() if file.name.startswith("part-"))
+    for other in set(folder.iterdir()) - set(written):
+        other.unlink()
+    filled = [file for file in written if file.stat().st_size]
+    for empty in set(written) - set(filled):
+        empty.unlink()
+    for at, file in enumerate(filled):
+        file.rename(folder / f"part-{at:05}{folder.suffix}")
+
+
+def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
+    """Let Spark recompute every promise from the files, and DuckDB too where they are few."""
+    known: dict[str, Any] = {"rows": rows.height, "manifest": False}
+    people: dict[str, Any] = {}
+    if release.recipe.subject is not None:
+        frame, name = rows.with_people()
+        people = {"people": frame, "person": name}
+    accept(
+        verify_folder(rows.spark, folder, release.recipe, **known, **people), release.numbers, release.shape
+    )
+    if rows.height <= _BOTH and not people:
+        accept(verify(folder, release.recipe, **known), release.numbers, release.shape)
+
+
+def verify_rows(release: Release, rows: Distributed) -> None:
+    """Let Spark recompute every promise from the rows that it holds; raise if one is broken."""
+    accept(measured_rows(release, rows), release.numbers, release.shape)
+
+
+def measured_rows(release: Release, rows: Distributed) -> Verdict:
+    """Return the verdict about the rows that Spark holds."""
+    frame, person = (rows.frame(), "") if release.recipe.subject is None else rows.with_people()
+    return verify_frame(rows.spark, frame, release.recipe, rows=rows.height, person=person)
+
+
+def file_digests(spark: Any, folder: Path) -> dict[str, str]:
+    """Return the digest of each file, by its name."""
+    from pyspark.sql import functions as f
+
+    files = spark.read.format("binaryFile").load(folder.absolute().as_uri())
+    found = files.select("path", f.sha2("content", 256).alias("digest")).collect()
+    return {Path(row.path).name: row.digest for row in sorted(found, key=lambda row: str(row.path))}
+
+
+def _finish(
+    release: Release,
+    made: Path,
+    places: list[Path],
+    digests: dict[str, str],
+    *,
+    report: bool,
+    progress: Progress | None,
+) -> None:
+    """Write manifest and report, and give everything its name: all or nothing."""
+    from shoal.release.reports import report_texts
+
+    target, manifest, *reports = places
+    with temporary(manifest) as manifest_file, temporary(report_path(target)) as report_file:
+        text = json.dumps(release.manifest(digests), indent=2, ensure_ascii=False)
+        write_text(text + "\n", manifest_file)
+        if report:
+            with stage(release.timings, "report", progress):
+                (page,) = report_texts(release, [target.name], [None])
+                write_text(page, report_file)
+        with all_or_nothing(manifest, *reports), _replaced(target, made):
+            move_into_place(manifest_file, manifest)
+            for place in reports:
+                move_into_place(report_file, place)
+
+
+@contextmanager
+def _replaced(target: Path, made: Path) -> Iterator[None]:
+    """Give the folder its name in one move; put an earlier one back if what follows fails."""
+    earlier = made.with_name("earlier")
+    give_back = None
+    if target.exists():
+        target.rename(earlier)
+        give_back = partial(earlier.rename, target)
+    try:
+        made.rename(target)
+        yield
+    except BaseException:
+        if target.exists() and not made.exists():
+            target.rename(made)
+        if give_back is not None:
+            give_back()
+        raise
