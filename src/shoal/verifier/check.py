@@ -19,7 +19,10 @@ from shoal.verifier.loss import box_losses, class_losses
 from shoal.verifier.manifest import (
     Counted,
     Told,
+    digest,
     digest_problems,
+    folder_digest_problems,
+    has_digests,
     number_problems,
     read_manifest,
     told_suppressed,
@@ -27,7 +30,8 @@ from shoal.verifier.manifest import (
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
 from shoal.verifier.originals.original import load_original, original_problems
-from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
+from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
+from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
 from shoal.verifier.several_views import (
     has_views,
@@ -59,13 +63,14 @@ def verify(
     Parameters
     ----------
     path : str or Path
-        The release: .csv, .tsv, .parquet, .arrow or .feather. For Anatomy the name that its two files
+        The release: .csv, .tsv, .parquet, .arrow or .feather; or a folder X.csv or X.parquet of
+        part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that its two files
         share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv for X.1.csv,
         X.2.csv and so on, all of which are verified.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
-        The raw table, to check that no row was invented and no sensitive or kept value changed.
+        The raw table, a file or a folder of files, to check that no row was invented and no sensitive or kept value changed.
         NH cannot be verified without it: there the originals that fit each row are counted, and
         the rows that each original fits.
     rows : int, optional
@@ -97,7 +102,7 @@ def verify(
     raw = _existing_original(original)
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
-    release = existing(path)
+    release = existing(path, folder=True)
     told = read_manifest(release) if manifest else Told()
     return _verify_file(release, _Task(recipe, raw, rows, subjects, told))
 
@@ -115,7 +120,7 @@ class _Task:
 
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
     """Return the original; a file must be there."""
-    return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
+    return existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
@@ -132,15 +137,28 @@ def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
 
 
 def _verify_file(release: Path, task: _Task) -> Verdict:
-    """Verify one file."""
-    problems = digest_problems(task.told, release)
+    """Verify one file, or the parts in one folder."""
+    parts = list_parts(release) if release.is_dir() else None
+    problems = _digest_problems(release, task.told, parts)
     with session(release, task.raw, in_order=task.subjects is not None) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
-            loaded = load(open_session, release, released_columns(task.recipe), spreadsheet_safe=safe)
+            expected = released_columns(task.recipe)
+            if parts is None:
+                loaded = load(open_session, release, expected, spreadsheet_safe=safe)
+            else:
+                loaded = load_parts(open_session, parts.files, expected, spreadsheet_safe=safe)
         except UnreadableError as fault:
             return _unread(task.recipe, [*problems, Problem(fault.code, fault.message)])
         return _judge(open_session, loaded, task, problems)
+
+
+def _digest_problems(release: Path, told: Told, parts: Parts | None) -> list[Problem]:
+    """Compare a file, or all parts of a folder, with the manifest."""
+    if parts is None:
+        return digest_problems(told, release)
+    digests = {file.name: digest(file) for file in parts.files} if has_digests(told) else {}
+    return [*parts.problems, *folder_digest_problems(told, digests)]
 
 
 def verify_table(
