@@ -64,13 +64,14 @@ def verify(
     ----------
     path : str or Path
         The release: .csv, .tsv, .parquet, .arrow or .feather; or a folder X.csv or X.parquet of
-        part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that its two files
-        share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv for X.1.csv,
-        X.2.csv and so on, all of which are verified.
+        part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that
+        its two files share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv
+        for X.1.csv, X.2.csv and so on, all of which are verified.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
-        The raw table, a file or a folder of files, to check that no row was invented and no sensitive or kept value changed.
+        The raw table, a file or a folder of files, to check that no row was invented and no sensitive or
+        kept value changed.
         NH cannot be verified without it: there the originals that fit each row are counted, and
         the rows that each original fits.
     rows : int, optional

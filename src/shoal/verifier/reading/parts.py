@@ -103,9 +103,7 @@ def _common(files: Sequence[Path], read: Callable[[Path], _Read], header: Callab
         raise UnreadableError("verify.empty", "The folder has no parts.")
     found = [in_part(file, lambda file=file: read(file)) for file in files]  # type: ignore[misc]
     first = header(found[0])
-    others = [
-        file.name for file, other in zip(files[1:], found[1:], strict=True) if header(other) != first
-    ]
+    others = [file.name for file, other in zip(files[1:], found[1:], strict=True) if header(other) != first]
     if others:
         message = f"{count(len(others), 'part')} with other columns than {files[0].name} has: {some(others)}."
         raise UnreadableError(_CODE, message)
