@@ -46,7 +46,7 @@ from shoal.verifier.verdict import Problem, Verdict, conclude, count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NOT_COUNTED = "People were not counted: the file does not say which rows are one person's."
+NOT_COUNTED = "People were not counted: the file does not say which rows are one person's."
 
 
 def verify(
@@ -198,8 +198,8 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     original = None if task.raw is None else load_original(open_session, task.raw, recipe)
     beside = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]
-    problems += _row_problems(loaded.rows, task.rows)
-    remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
+    problems += row_problems(loaded.rows, task.rows)
+    remarks = [NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be larger than they are: better no number than that one.
@@ -282,7 +282,8 @@ def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Probl
     return replace(source, people=True), []
 
 
-def _row_problems(found: int, told: int | None) -> list[Problem]:
+def row_problems(found: int, told: int | None) -> list[Problem]:
+    """Compare the number of rows with the one that the maker tells; none is a problem of its own."""
     problems = []
     if found == 0:
         problems.append(Problem("verify.empty", "The file has no rows."))

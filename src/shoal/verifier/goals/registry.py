@@ -32,7 +32,7 @@ MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
 def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
     """Measure k and every goal of the recipe; `build_classes` comes first."""
     goals = source.recipe.privacy.goal
-    _refuse_unknown(source.recipe)
+    refuse_unknown(source.recipe)
     present = {name for goal in goals for name in goal.columns if source.loaded.has_once(name)}
     if present or source.people:
         build_cells(source, quasi, sorted(present))
@@ -47,12 +47,12 @@ def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
 
 def unmeasured(recipe: Recipe) -> list[MeasuredGoal]:
     """Return the goals of a file whose classes are not known: nothing is achieved."""
-    _refuse_unknown(recipe)
+    refuse_unknown(recipe)
     k = MeasuredGoal("k-anonymity", None, recipe.privacy.k, 0, False)
     return [k, *(stated(goal) for goal in recipe.privacy.goal)]
 
 
-def _refuse_unknown(recipe: Recipe) -> None:
+def refuse_unknown(recipe: Recipe) -> None:
     """A goal that cannot be measured is never ignored."""
     unknown = [goal for goal in recipe.privacy.goal if goal.type not in MEASURES]
     if unknown:

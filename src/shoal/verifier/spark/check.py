@@ -1,0 +1,176 @@
+"""The verification of a folder with Spark: the same promises, the same words, and no row on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import RecipeError
+from shoal.recipe import Recipe, Shape, omitted_faults
+from shoal.verifier.check import NOT_COUNTED, row_problems
+from shoal.verifier.goals.registry import unmeasured
+from shoal.verifier.header import header_problems, quasi_columns
+from shoal.verifier.manifest import (
+    Counted,
+    Told,
+    folder_digest_problems,
+    has_digests,
+    number_problems,
+    read_manifest,
+)
+from shoal.verifier.reading.load import existing
+from shoal.verifier.reading.parts import Parts, list_parts
+from shoal.verifier.reading.session import UnreadableError
+from shoal.verifier.spark.classes import Source, build, class_facts
+from shoal.verifier.spark.goals import measure
+from shoal.verifier.spark.labels import look_at_labels
+from shoal.verifier.spark.losses import class_losses
+from shoal.verifier.spark.people import attach_people
+from shoal.verifier.spark.reading import read_facts, read_parts, unreachable
+from shoal.verifier.spark.session import steady
+from shoal.verifier.spark.unique import find_unique
+from shoal.verifier.spark.wildcard import wildcard_k
+from shoal.verifier.verdict import Problem, Verdict, conclude
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a folder is compared with; see `verify_folder`."""
+
+    recipe: Recipe
+    rows: int | None
+    told: Told
+    people: DataFrame | None
+    person: str
+
+
+def verify_folder(
+    spark: SparkSession,
+    folder: str | Path,
+    recipe: Recipe,
+    *,
+    rows: int | None = None,
+    manifest: bool = True,
+    people: DataFrame | None = None,
+    person: str = "",
+) -> Verdict:
+    """Recompute every promise of a release in a folder, with Spark.
+
+    Only counts come to the driver, and for t-closeness along an order or in a tree the different values of
+    the sensitive column.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Where to compute; see `spark_session`. Its executors need shoal, and the folder at the same path.
+    folder : str or Path
+        The release: X.parquet with part-00000.parquet and so on, or X.csv with part-00000.csv and so on.
+    recipe : Recipe
+        What was promised: the columns, k and the other goals.
+    rows : int, optional
+        How many rows the maker says it released.
+    manifest : bool, default True
+        Compare the folder with the digests and the numbers in ``<folder>.manifest.json``, where there is one.
+    people : DataFrame, optional
+        The maker's own rows: the columns of the release, and one that says whose each row is. When they
+        are the rows that were written, k and all goals count people.
+    person : str, optional
+        That column.
+
+    Returns
+    -------
+    Verdict
+        It holds only when all parts could be read, have rows, and nothing is wrong with them.
+
+    Raises
+    ------
+    DataError
+        When there is no such folder, its executors cannot read it, or a row of `people` is nobody's.
+    RecipeError
+        When the recipe publishes something else than one table with classes.
+    """
+    _refuse_others(recipe)
+    place = existing(folder, folder=True)
+    if not place.is_dir():
+        message = f"{folder} is a file, and the engine `spark` verifies folders."
+        raise RecipeError("recipe.invalid", message, "verify it with the engine duckdb")
+    told = read_manifest(place) if manifest else Told()
+    with steady(spark):
+        return _verify(spark, list_parts(place), _Task(recipe, rows, told, people, person))
+
+
+def _refuse_others(recipe: Recipe) -> None:
+    if recipe.shape is not Shape.CLASSES:
+        message = f"The engine `spark` verifies one table with classes, not {recipe.shape.value}."
+        raise RecipeError("recipe.not_available", message, "verify it with the engine duckdb")
+    if faults := omitted_faults(recipe, quasi=False):
+        raise RecipeError.from_faults(faults)
+
+
+def _verify(spark: SparkSession, parts: Parts, task: _Task) -> Verdict:
+    problems = [*parts.problems, *_digest_problems(spark, parts, task.told)]
+    try:
+        table = read_parts(spark, parts.files, task.recipe)
+    except UnreadableError as fault:
+        found = Problem(fault.code, fault.message)
+        return conclude(0, 0, 0, unmeasured(task.recipe), [*problems, found])
+    problems += [*header_problems(table.names, task.recipe), *row_problems(table.number, task.rows)]
+    is_subject = bool(task.recipe.named("subject"))
+    quasi = quasi_columns(task.recipe, table.names)
+    if not table.is_clear or not all(map(table.has_once, quasi)):
+        # Classes by fewer columns would be larger than they are: better no number than that one.
+        remarks = [NOT_COUNTED] if is_subject and task.people is None else []
+        return conclude(table.number, 0, 0, unmeasured(task.recipe), problems, remarks=remarks)
+    people = None
+    if task.people is not None:
+        people, found_people = attach_people(task.people, task.person, table, quasi)
+        problems += found_people
+    source = build(spark, table, task.recipe, quasi, people)
+    try:
+        return _judge(source, quasi, task, problems)
+    finally:
+        source.release()
+
+
+def _digest_problems(spark: SparkSession, parts: Parts, told: Told) -> list[Problem]:
+    from pyspark.errors import PySparkException
+
+    if not has_digests(told) or not parts.files:
+        return folder_digest_problems(told, {})
+    try:
+        facts = read_facts(spark, parts.files, digests=True)
+    except PySparkException:
+        facts = []
+    if not facts:
+        raise unreachable(parts.files[0].parent)
+    digests = {fact.name: fact.digest for fact in facts}
+    return folder_digest_problems(told, {file.name: digests[file.name] for file in parts.files})
+
+
+def _judge(source: Source, quasi: Sequence[str], task: _Task, before: Sequence[Problem]) -> Verdict:
+    """Check cells and goals of a release that could be read; compare it with the manifest."""
+    table, recipe = source.table, source.recipe
+    facts = class_facts(source, quasi)
+    looked = look_at_labels(source)
+    unique, noted = find_unique(table, recipe)
+    findings = measure(source, facts)
+    goals = [finding.goal for finding in findings]
+    problems = [*before, *looked.problems, *unique]
+    problems += [finding.problem for finding in findings if finding.problem]
+    losses = class_losses(source, facts, task.told)
+    problems += number_problems(task.told, Counted(table.number, facts.classes, goals, losses=losses))
+    not_counted = recipe.named("subject") and task.people is None
+    return conclude(
+        table.number,
+        facts.classes,
+        facts.smallest,
+        goals,
+        problems,
+        k_wildcard=wildcard_k(source, quasi, facts),
+        remarks=[*([NOT_COUNTED] if not_counted else []), *looked.remarks, *noted],
+    )
