@@ -14,7 +14,9 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.default.parallelism": "2",
     "spark.sql.adaptive.enabled": "false",  # on tables of a few rows it only adds stages
-    "spark.sql.autoBroadcastJoinThreshold": "10m",
+    # Compiling a query takes longer than to run it on a few rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
@@ -23,12 +23,13 @@ from shoal.verifier.manifest import (
 from shoal.verifier.reading.load import existing
 from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import UnreadableError
+from shoal.verifier.reading.text import Dialect
 from shoal.verifier.spark.classes import Source, build, class_facts
 from shoal.verifier.spark.goals import measure
 from shoal.verifier.spark.labels import look_at_labels
 from shoal.verifier.spark.losses import class_losses
 from shoal.verifier.spark.people import attach_people
-from shoal.verifier.spark.reading import read_facts, read_parts, unreachable
+from shoal.verifier.spark.reading import read_facts, read_header, read_parts
 from shoal.verifier.spark.session import steady
 from shoal.verifier.spark.unique import find_unique
 from shoal.verifier.spark.wildcard import wildcard_k
@@ -36,6 +37,8 @@ from shoal.verifier.verdict import Problem, Verdict, conclude
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,21 @@ def _refuse_others(recipe: Recipe) -> None:
 
 
 def _verify(spark: SparkSession, parts: Parts, task: _Task) -> Verdict:
-    problems = [*parts.problems, *_digest_problems(spark, parts, task.told)]
-    try:
-        table = read_parts(spark, parts.files, task.recipe)
-    except UnreadableError as fault:
-        found = Problem(fault.code, fault.message)
-        return conclude(0, 0, 0, unmeasured(task.recipe), [*problems, found])
+    header: Any = _or_problem(lambda: read_header(parts.files, task.recipe))
+    delimiter = header.delimiter if isinstance(header, Dialect) else ""
+    has_to = bool(delimiter or has_digests(task.told)) and bool(parts.files)
+    facts = read_facts(spark, parts.files, delimiter=delimiter, digests=True) if has_to else []
+    digests = {fact.name: fact.digest for fact in facts}
+    in_order = {file.name: digests[file.name] for file in parts.files if digests}
+    problems = [*parts.problems, *folder_digest_problems(task.told, in_order)]
+    safe = task.recipe.output.spreadsheet_safe
+    table = (
+        header
+        if isinstance(header, Problem)
+        else _or_problem(lambda: read_parts(spark, parts.files, header, facts, spreadsheet_safe=safe))
+    )
+    if isinstance(table, Problem):
+        return conclude(0, 0, 0, unmeasured(task.recipe), [*problems, table])
     problems += [*header_problems(table.names, task.recipe), *row_problems(table.number, task.rows)]
     is_subject = bool(task.recipe.named("subject"))
     quasi = quasi_columns(task.recipe, table.names)
@@ -137,19 +149,11 @@ def _verify(spark: SparkSession, parts: Parts, task: _Task) -> Verdict:
         source.release()
 
 
-def _digest_problems(spark: SparkSession, parts: Parts, told: Told) -> list[Problem]:
-    from pyspark.errors import PySparkException
-
-    if not has_digests(told) or not parts.files:
-        return folder_digest_problems(told, {})
+def _or_problem(read: Callable[[], _Read]) -> _Read | Problem:
     try:
-        facts = read_facts(spark, parts.files, digests=True)
-    except PySparkException:
-        facts = []
-    if not facts:
-        raise unreachable(parts.files[0].parent)
-    digests = {fact.name: fact.digest for fact in facts}
-    return folder_digest_problems(told, {file.name: digests[file.name] for file in parts.files})
+        return read()
+    except UnreadableError as fault:
+        return Problem(fault.code, fault.message)
 
 
 def _judge(source: Source, quasi: Sequence[str], task: _Task, before: Sequence[Problem]) -> Verdict:

@@ -1,4 +1,4 @@
-"""t-closeness in Spark SQL: the distances of `verifier.goals.tcloseness`, each one division in the end."""
+"""t-closeness along an order and in a tree: the distances of `verifier.goals.tcloseness` in Spark SQL."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ from shoal.verifier.spark.counted import Counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-# What a class has and lacks beside all parts; see there.
-_EQUAL = (
-    "SELECT class, sum(abs(CAST(c.n AS DECIMAL(19, 0)) * s.n - CAST(w.n AS DECIMAL(19, 0)) * total)) "
-    "+ any_value(CAST(total AS DECIMAL(19, 0))) * (any_value(s.n) - sum(w.n)) AS above, "
-    "2 * any_value(CAST(total AS DECIMAL(19, 0)) * s.n) AS below "
-    "FROM {totals} JOIN {counted} c USING (class) JOIN {whole} w USING (value), "
-    "(SELECT sum(n) AS n FROM {whole}) s GROUP BY class"
-)
 
 # For each place of the order the sum of the counts up to it (`upto`) and before it (`low`), and the sum of
 # these sums before it; one place more at the end.
@@ -74,11 +65,6 @@ _DIVIDED = (
     "SELECT class, n_rows, coalesce(CAST(above AS DOUBLE) / nullif(CAST(below AS DOUBLE), 0D), 0D) AS number "
     "FROM {classes} LEFT JOIN {found} USING (class)"
 )
-
-
-def equal(source: Source, counts: Counts) -> DataFrame:
-    """Return the distance of every class when all values are equally far apart."""
-    return _divided(source, source.spark.sql(_EQUAL, **vars(counts)))
 
 
 def ordered(source: Source, counts: Counts) -> DataFrame:

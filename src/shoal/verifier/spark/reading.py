@@ -5,7 +5,7 @@ The names in the files never become names in Spark: they may hold dots and backt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,6 +67,7 @@ def read_facts(
     spark: SparkSession, files: Sequence[Path], *, delimiter: str = "", digests: bool = False
 ) -> list[Facts]:
     """Read the bytes of all parts on the executors: their digests, and what `tally_bytes` counts."""
+    from pyspark.errors import PySparkException
     from pyspark.sql import functions as sql
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -85,18 +86,40 @@ def read_facts(
     found = paths.repartition(len(files), sql.col("path")).mapInArrow(
         look, "name string, digest string, tally array<bigint>"
     )
-    return [Facts(name, sha, Tally(*tally) if tally else None) for name, sha, tally in found.collect()]
+    try:
+        rows = found.collect()
+    except PySparkException:
+        rows = []
+    if not rows:
+        message = f"Spark could not read {files[0].parent} on its executors."
+        hint = "the folder and shoal have to be there on every machine of the cluster"
+        raise DataError("data.unreadable", message, hint)
+    return [Facts(name, sha, Tally(*tally) if tally else None) for name, sha, tally in rows]
 
 
-def read_parts(spark: SparkSession, files: Sequence[Path], recipe: Recipe) -> Table:
-    """Read all parts; what cannot be read as it was written is refused."""
+def read_header(files: Sequence[Path], recipe: Recipe) -> Dialect | pa.Schema:
+    """Return the header that all parts have: the layout of text files, or a schema."""
     if files and files[0].suffix == ".parquet":
-        return _read_parquet(spark, files)
-    return _read_text(spark, files, released_columns(recipe), safe=recipe.output.spreadsheet_safe)
+        return common_schema(files)
+    wanted = header_names(released_columns(recipe), spreadsheet_safe=recipe.output.spreadsheet_safe)
+    return common_dialect(files, wanted, TEXT_ENDINGS[".csv"])
 
 
-def _read_parquet(spark: SparkSession, files: Sequence[Path]) -> Table:
-    schema = common_schema(files)
+def read_parts(
+    spark: SparkSession,
+    files: Sequence[Path],
+    header: Dialect | pa.Schema,
+    facts: Sequence[Facts],
+    *,
+    spreadsheet_safe: bool,
+) -> Table:
+    """Read all parts; what cannot be read as it was written is refused."""
+    if isinstance(header, Dialect):
+        return _read_text(spark, files, header, facts, safe=spreadsheet_safe)
+    return _read_parquet(spark, files, header)
+
+
+def _read_parquet(spark: SparkSession, files: Sequence[Path], schema: pa.Schema) -> Table:
     if len(set(schema.names)) < len(schema.names):
         # Spark cannot tell two columns of one name apart. The header says what is wrong.
         return Table(
@@ -123,12 +146,12 @@ def _count(files: Sequence[Path]) -> int:
     return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
-def _read_text(spark: SparkSession, files: Sequence[Path], expected: Collection[str], *, safe: bool) -> Table:
-    wanted = header_names(expected, spreadsheet_safe=safe)
-    dialect = common_dialect(files, wanted, TEXT_ENDINGS[".csv"])
+def _read_text(
+    spark: SparkSession, files: Sequence[Path], dialect: Dialect, facts: Sequence[Facts], *, safe: bool
+) -> Table:
     width = len(dialect.names)
     read = _scan(spark, files, dialect)
-    seen = _all_tallies(read_facts(spark, files, delimiter=dialect.delimiter))
+    seen = _all_tallies(facts)
     number, characters, quotes, ragged = _sums(read, width)
     if ragged:
         lines = f"{count(ragged, 'line')} {'has' if ragged == 1 else 'have'}"
@@ -218,10 +241,3 @@ def _exactly(file: Path) -> str:
     """Return what Spark takes for this file only: it takes every path for a pattern."""
     escaped = "".join(f"\\{sign}" if sign in "\\*?[]{}" else sign for sign in str(file.absolute()))
     return f"file:{escaped}"
-
-
-def unreachable(folder: Path) -> DataError:
-    """Return the error for executors that cannot read the parts."""
-    message = f"Spark could not read {folder} on its executors."
-    hint = "the folder and shoal have to be there on every machine of the cluster"
-    return DataError("data.unreadable", message, hint)
