@@ -44,7 +44,7 @@ LIVES_IN = {
     "pydantic": {"recipe"},
     "tomli_w": {"recipe"},
     "narwhals": {"table"},
-    "pyspark": {"engine"},
+    "pyspark": {"engine", "verifier"},
     "fastapi": {"web"},
     "starlette": {"web"},
     "altair": set(),  # for benchmarks

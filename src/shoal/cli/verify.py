@@ -15,7 +15,9 @@ from shoal.wording import naming_flags
 
 @with_table_flags
 def verify(
-    released: Annotated[Path, typer.Argument(metavar="OUT", help="The released file.")],
+    released: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The released file, or a folder of part-00000 and so on.")
+    ],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
     ] = None,
@@ -26,11 +28,22 @@ def verify(
     original: Annotated[
         Path | None, typer.Option("--original", help="The raw table, to compare with.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="WORD", help="duckdb, or spark for a folder.")
+    ] = "duckdb",
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="Where Spark runs: local[4], spark://host:7077."),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+    ] = None,
     junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a released file: read it with another engine and check that it keeps every promise.
+    """Check a released file or folder: read it with another engine and compare with what was promised.
 
     Without a recipe and flags, the promises are read from the manifest next to the file.
 
@@ -41,8 +54,8 @@ def verify(
     with reporting(as_json, quiet), naming_flags(recipe is None):
         from shoal.recipe import Recipe
         from shoal.table.overwriting import refuse_overwriting
-        from shoal.verifier import verify as check
 
+        settings = _spark_settings(engine, master, conf, original)
         if recipe is None and table.is_empty() and not (k or goal or views):
             recipe = _manifest_of(released)
         changes = {
@@ -56,7 +69,7 @@ def verify(
         )
         if junit is not None:
             refuse_overwriting([junit], asked.files | _reads(released, original))
-        verdict = check(released, asked, original=original)
+        verdict = _check(released, asked, original, settings)
         if junit is not None:
             _write_junit(verdict, junit)
         if as_json:
@@ -65,6 +78,41 @@ def verify(
             say(verdict)
         if not verdict.holds:
             raise typer.Exit(1)
+
+
+def _spark_settings(
+    engine: str, master: str | None, conf: list[str] | None, original: Path | None
+) -> tuple[str | None, dict[str, str]] | None:
+    """Return where and how Spark runs; None for DuckDB."""
+    from shoal.errors import RecipeError
+
+    if engine not in ("duckdb", "spark"):
+        raise RecipeError("recipe.invalid", "--engine takes duckdb or spark.", "choose one of them")
+    if engine == "duckdb":
+        if master is not None or conf:
+            message = "--master and --conf are settings of Spark."
+            raise RecipeError("recipe.invalid", message, "add --engine spark")
+        return None
+    if original is not None:
+        message = "The engine `spark` does not compare a release with its original."
+        raise RecipeError("recipe.not_available", message, "leave out --original, or --engine spark")
+    pairs = [setting.partition("=") for setting in conf or []]
+    if not all(key and equals for key, equals, _ in pairs):
+        raise RecipeError("recipe.invalid", "--conf takes KEY=VALUE.", "--conf spark.executor.memory=4g")
+    return master, {key: value for key, _, value in pairs}
+
+
+def _check(
+    released: Path, asked: Any, original: Path | None, settings: tuple[str | None, dict[str, str]] | None
+) -> Any:
+    """Verify with the engine that was chosen."""
+    if settings is None:
+        from shoal.verifier import verify as check
+
+        return check(released, asked, original=original)
+    from shoal.verifier.spark import spark_session, verify_folder
+
+    return verify_folder(spark_session(*settings), released, asked)
 
 
 def _manifest_of(released: Path) -> Path | None:
@@ -83,9 +131,14 @@ def _reads(released: Path, original: Path | None) -> dict[str, Path]:
     if not released.name:
         return {}  # a folder, not a release
     tables = [*part_paths(released), *listed_tables(released)]
+    tables += sorted(released.iterdir()) if released.is_dir() else []
     reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
     reads |= {"the release": released, "the manifest": manifest_path(released)}
-    return reads if original is None else {**reads, "the original": original}
+    if original is None:
+        return reads
+    raw = sorted(original.iterdir()) if original.is_dir() else []
+    originals = {f"file {at} of the original": file for at, file in enumerate(raw, 1)}
+    return {**reads, **originals, "the original": original}
 
 
 def _write_junit(verdict: Any, path: Path) -> None:

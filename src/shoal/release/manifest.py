@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,12 @@ from shoal.release.parts import Numbers
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
+Digest = str | Mapping[str, str]  # of a file, or of the files of a folder by name
 EARLIER = "danger.earlier"
 _VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
 
 
-def manifest(release: Release, digests: Sequence[str]) -> dict[str, Any]:
+def manifest(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
     """Return what may be published with a release; `digests` are those of its tables.
 
     Losses depend on the raw table's ranges, so they are rounded: at full precision they would be a digest
@@ -47,14 +48,16 @@ def manifest(release: Release, digests: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _digests(release: Release, digests: Sequence[str]) -> dict[str, Any]:
-    """Return the digest of the only table, or all digests by title."""
+def _digests(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
+    """Return the digest of the only table, all digests by title, or those of the files of a folder."""
+    if isinstance(digests[0], Mapping):
+        return {"files": dict(digests[0])}
     if len(release.parts) == 1:
         return {"sha256": digests[0]}
     return {"files": {part.title: digest for part, digest in zip(release.parts, digests, strict=True)}}
 
 
-def _views(release: Release, digests: Sequence[str]) -> list[dict[str, Any]]:
+def _views(release: Release, digests: Sequence[Digest]) -> list[dict[str, Any]]:
     """Describe each view."""
     return [
         {

@@ -19,7 +19,7 @@ from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
-from shoal.release.manifest import manifest
+from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.writing import write_release, write_reports
 from shoal.stages import Progress, Tick
@@ -252,7 +252,7 @@ class Release:
             if tick is not None:
                 tick((at + 1) / len(tables))
 
-    def manifest(self, *digests: str) -> dict[str, Any]:
+    def manifest(self, *digests: Digest) -> dict[str, Any]:
         """Return what may be published with the release; `digests` are those of its tables."""
         return manifest(self, digests)
 

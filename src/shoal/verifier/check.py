@@ -20,14 +20,18 @@ from shoal.verifier.manifest import (
     Claims,
     Counted,
     claimed_suppressed,
+    digest,
     digest_problems,
+    folder_digest_problems,
+    has_digests,
     number_problems,
     read_manifest,
 )
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
 from shoal.verifier.originals.original import load_original, original_problems
-from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
+from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
+from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
 from shoal.verifier.several_views import (
     has_views,
@@ -42,7 +46,7 @@ from shoal.verifier.verdict import Problem, Verdict, conclude, count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NOT_COUNTED = "People were not counted: the file does not show which rows belong to the same person."
+NOT_COUNTED = "People were not counted: the file does not show which rows belong to the same person."
 
 
 def verify(
@@ -59,15 +63,17 @@ def verify(
     Parameters
     ----------
     path : str or Path
-        The release: .csv, .tsv, .parquet, .arrow or .feather. For Anatomy the name that its two files
-        share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv for X.1.csv,
-        X.2.csv and so on, all of which are verified.
+        The release: .csv, .tsv, .parquet, .arrow or .feather; or a folder X.csv or X.parquet of
+        part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that
+        its two files share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv
+        for X.1.csv, X.2.csv and so on, all of which are verified.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
-        The raw table, to check that no row was invented and no sensitive or kept value changed.
-        NH cannot be verified without it: for NH, the originals that fit each row and the rows that
-        each original fits are counted.
+        The raw table, a file or a folder of files, to check that no row was invented and no sensitive or
+        kept value changed.
+        NH cannot be verified without it: there the originals that fit each row are counted, and
+        the rows that each original fits.
     rows : int, optional
         How many rows the maker says it released; for several views, in each.
     manifest : bool, default True
@@ -97,7 +103,7 @@ def verify(
     raw = _existing_original(original)
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
-    release = existing(path)
+    release = existing(path, folder=True)
     claims = read_manifest(release) if manifest else Claims()
     return _verify_file(release, _Task(recipe, raw, rows, subjects, claims))
 
@@ -114,8 +120,8 @@ class _Task:
 
 
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
-    """Return the original; a file must exist."""
-    return existing(original, any_ending=True) if isinstance(original, (str, Path)) else original
+    """Return the original; a file must be there."""
+    return existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
@@ -132,15 +138,28 @@ def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
 
 
 def _verify_file(release: Path, task: _Task) -> Verdict:
-    """Verify one file."""
-    problems = digest_problems(task.claims, release)
+    """Verify one file, or the parts in one folder."""
+    parts = list_parts(release) if release.is_dir() else None
+    problems = _digest_problems(release, task.claims, parts)
     with session(release, task.raw, in_order=task.subjects is not None) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
-            loaded = load(open_session, release, released_columns(task.recipe), spreadsheet_safe=safe)
+            expected = released_columns(task.recipe)
+            if parts is None:
+                loaded = load(open_session, release, expected, spreadsheet_safe=safe)
+            else:
+                loaded = load_parts(open_session, parts.files, expected, spreadsheet_safe=safe)
         except UnreadableError as fault:
             return _unread(task.recipe, [*problems, Problem(fault.code, fault.message)])
         return _judge(open_session, loaded, task, problems)
+
+
+def _digest_problems(release: Path, claims: Claims, parts: Parts | None) -> list[Problem]:
+    """Compare a file, or all parts of a folder, with the manifest."""
+    if parts is None:
+        return digest_problems(claims, release)
+    digests = {file.name: digest(file) for file in parts.files} if has_digests(claims) else {}
+    return [*parts.problems, *folder_digest_problems(claims, digests)]
 
 
 def verify_table(
@@ -179,8 +198,8 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     original = None if task.raw is None else load_original(open_session, task.raw, recipe)
     against_original = [] if original is None else original_problems(open_session, loaded, original, recipe)
     problems = [*before, *header_problems(loaded.names, recipe)]
-    problems += _row_problems(loaded.rows, task.rows)
-    remarks = [_NOT_COUNTED] if recipe.named("subject") and subjects is None else []
+    problems += row_problems(loaded.rows, task.rows)
+    remarks = [NOT_COUNTED] if recipe.named("subject") and subjects is None else []
     quasi = quasi_columns(recipe, loaded.names)
     if not all(loaded.has_once(name) for name in quasi):
         # Classes by fewer columns would be too large: no number is better than a wrong one.
@@ -265,7 +284,8 @@ def _with_people(source: Source, subjects: pa.Array) -> tuple[Source, list[Probl
     return replace(source, people=True), []
 
 
-def _row_problems(found: int, expected: int | None) -> list[Problem]:
+def row_problems(found: int, expected: int | None) -> list[Problem]:
+    """Compare the number of rows with the expected one; a file without rows is a problem in itself."""
     problems = []
     if found == 0:
         problems.append(Problem("verify.empty", "The file has no rows."))

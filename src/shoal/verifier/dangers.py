@@ -7,10 +7,11 @@ every rule holds by chance, so they are not checked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shoal.recipe import Recipe
+from shoal.verifier.cells.published import Named
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.reading.load import Loaded
 from shoal.verifier.reading.session import Session
@@ -37,11 +38,11 @@ class _Quasi:
 def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem], list[str]]:
     """Find all dangers; `quasi` are the columns of the file that quasi columns are published as."""
     loaded, recipe = source.loaded, source.recipe
-    problems = unique_problems(source.session, loaded, recipe)
     if loaded.rows < MIN_ROWS:
-        return problems, []
+        return [], []
     exact = _exact_columns(source)
-    remarks = _unique_remarks(source)
+    own = {name: _own_rows(source.session, loaded, name) for name in unique_looked_at(loaded, recipe)}
+    problems, remarks = unique_findings(own, loaded.rows, recipe)
     for name in _present(loaded, recipe, "keep", "sensitive"):
         for column in exact:
             remarks += _compared(source, name, column)
@@ -55,25 +56,39 @@ def unique_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Pr
     """Find kept columns that are unique on more than half of the rows and not accepted."""
     if loaded.rows < MIN_ROWS:
         return []
-    problems = []
-    for name in _present(loaded, recipe, "keep"):
-        own = 0 if _accepts(recipe, name, "unique") else _own_rows(session, loaded, name)
-        if own > REFUSED * loaded.rows:
-            message = f"Kept column `{name}` has a value that no other row has in {_of(own, loaded)}."
+    kept = [name for name in unique_looked_at(loaded, recipe) if recipe.columns[name].role == "keep"]
+    own = {name: _own_rows(session, loaded, name) for name in kept}
+    return unique_findings(own, loaded.rows, recipe)[0]
+
+
+def unique_looked_at(loaded: Named, recipe: Recipe) -> list[str]:
+    """List the columns released as they are of which nobody has accepted that they are unique."""
+    return [
+        name for name in _present(loaded, recipe, "keep", "sensitive") if not _accepts(recipe, name, "unique")
+    ]
+
+
+def unique_findings(own: Mapping[str, int], rows: int, recipe: Recipe) -> tuple[list[Problem], list[str]]:
+    """Say which columns have a value that no other row has in many rows; `own` says in how many."""
+    problems, remarks = [], []
+    for name, number in own.items():
+        is_kept = recipe.columns[name].role == "keep"
+        title = "Kept" if is_kept else "Sensitive"
+        of = f"{number} of {count(rows, 'row')}"
+        message = f"{title} column `{name}` has a value that no other row has in {of}."
+        if is_kept and number > REFUSED * rows:
             problems.append(Problem("verify.unique", message))
-    return problems
+        elif number > NOTABLE * rows:
+            remarks.append(message)
+    return problems, remarks
 
 
-def _present(loaded: Loaded, recipe: Recipe, *roles: str) -> list[str]:
+def _present(loaded: Named, recipe: Recipe, *roles: str) -> list[str]:
     return [name for name in recipe.named(*roles) if loaded.has_once(name)]
 
 
 def _accepts(recipe: Recipe, name: str, danger: str) -> bool:
     return danger in recipe.columns[name].accept
-
-
-def _of(number: int, loaded: Loaded) -> str:
-    return f"{number} of {count(loaded.rows, 'row')}"
 
 
 def _own_rows(session: Session, loaded: Loaded, name: str) -> int:
@@ -85,21 +100,6 @@ def _own_rows(session: Session, loaded: Loaded, name: str) -> int:
     formed = f"SELECT {comparable(cell, marked=loaded.marked)} AS value, n FROM ({different})"
     values = f"SELECT value, sum(n) AS n FROM ({formed}) WHERE value IS NOT NULL GROUP BY value"
     return int(session.row(f"SELECT count(*) FILTER (n = 1) FROM ({values})", [missing])[0])
-
-
-def _unique_remarks(source: Source) -> list[str]:
-    loaded, recipe = source.loaded, source.recipe
-    remarks = []
-    for name in _present(loaded, recipe, "keep", "sensitive"):
-        role = recipe.columns[name].role
-        own = 0 if _accepts(recipe, name, "unique") else _own_rows(source.session, loaded, name)
-        most = REFUSED if role == "keep" else 1.0  # above it a kept column is a problem
-        if NOTABLE * loaded.rows < own <= most * loaded.rows:
-            title = "Kept" if role == "keep" else "Sensitive"
-            remarks.append(
-                f"{title} column `{name}` has a value that no other row has in {_of(own, loaded)}."
-            )
-    return remarks
 
 
 def _exact_columns(source: Source) -> list[_Quasi]:

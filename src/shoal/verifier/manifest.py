@@ -10,7 +10,8 @@ from math import floor, isclose, log10
 from pathlib import Path
 from typing import Any
 
-from shoal.verifier.verdict import MeasuredGoal, Problem, listed
+from shoal.verifier.reading.parts import some
+from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed
 
 _SLACK = 1 + 1e-6  # of the last digit of a rounded loss
 
@@ -62,10 +63,10 @@ def read_manifest(path: Path) -> Claims:
 
 
 def digest_problems(claims: Claims, path: Path) -> list[Problem]:
-    """Compare the file's bytes with the manifest, if there is one."""
+    """Compare the file's bytes with the manifest; nothing to say where there is none."""
     if claims.problem:
         return [Problem("verify.digest", claims.problem)]
-    if "sha256" not in claims.release or str(claims.release["sha256"]).lower() == _digest(path):
+    if "sha256" not in claims.release or str(claims.release["sha256"]).lower() == digest(path):
         return []
     return [Problem("verify.digest", "The file is not the one that its manifest describes.")]
 
@@ -77,10 +78,36 @@ def parts_digest_problems(claims: Claims, files: Mapping[str, Path]) -> list[Pro
     if not claims.sections:
         return []
     digests = _table(claims.release.get("files"))
-    changed = [title for title, file in files.items() if str(digests.get(title)).lower() != _digest(file)]
+    changed = [title for title, file in files.items() if str(digests.get(title)).lower() != digest(file)]
     return [
         Problem("verify.digest", f"The {title} file is not the one that its manifest describes.")
         for title in changed
+    ]
+
+
+def has_digests(claims: Claims) -> bool:
+    """Say whether a manifest describes the files of a folder."""
+    return "files" in claims.release
+
+
+def folder_digest_problems(claims: Claims, digests: Mapping[str, str]) -> list[Problem]:
+    """Compare the digests of the parts in a folder, by their names, with the manifest."""
+    if claims.problem:
+        return [Problem("verify.digest", claims.problem)]
+    if not has_digests(claims):
+        one = "sha256" in claims.release
+        return [Problem("verify.digest", "The manifest describes one file, not a folder.")] if one else []
+    described = _table(claims.release["files"])
+    both = [name for name in digests if name in described]
+    found = {
+        "other than the manifest describes": [n for n in both if str(described[n]).lower() != digests[n]],
+        "that the manifest does not describe": [name for name in digests if name not in described],
+        "of the manifest missing from the folder": [name for name in described if name not in digests],
+    }
+    return [
+        Problem("verify.digest", f"{count(len(names), 'file')} {what}: {some(names)}.")
+        for what, names in found.items()
+        if names
     ]
 
 
@@ -152,7 +179,8 @@ def _is_rounded(claims: Mapping[str, Any], name: str, counted: float | None) -> 
     return abs(found - counted) <= last_digit / 2 * _SLACK
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the digest of a file as a manifest has it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -51,7 +51,7 @@ def verify_parts(
     """Verify ``X.quasi.csv`` and ``X.sensitive.csv``, given ``X.csv``; see `verify`."""
     named = Path(path)
     files = [existing(named.with_name(f"{named.stem}.{title}{named.suffix}")) for title in _TITLES]
-    raw = None if original is None else existing(original, any_ending=True)
+    raw = None if original is None else existing(original, any_ending=True, folder=True)
     claims = read_manifest(named) if manifest else Claims()
     before = parts_digest_problems(claims, dict(zip(_TITLES, files, strict=True)))
     promised = _promised(recipe)

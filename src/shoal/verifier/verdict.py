@@ -17,6 +17,7 @@ PROBLEMS: dict[str, str] = {
     "verify.unreadable": "The file exists but is not in the format that its name indicates.",
     "verify.empty": "The file has no rows. A release without rows never holds.",
     "verify.ragged": "Some lines of the file have more or fewer cells than its header.",
+    "verify.parts": "A part of the folder is missing or has other columns, or a file is no part of it.",
     "verify.missing_column": "A column that the recipe releases is not in the file.",
     "verify.forbidden_column": "The file has a column that the recipe does not release.",
     "verify.duplicate_column": "Two columns of the file have the same name.",

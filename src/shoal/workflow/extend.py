@@ -72,7 +72,7 @@ class Extension(Release):
     new_classes: int
     held_back: Any
 
-    def manifest(self, *digests: str) -> dict[str, Any]:
+    def manifest(self, *digests: Digest) -> dict[str, Any]:
         """Return what may be published with the release: no losses, and not how many rows are held back."""
         known = super().manifest(*digests)
         extends = {"sha256": self.extends, "rows": self.earlier}

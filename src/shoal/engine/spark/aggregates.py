@@ -143,7 +143,7 @@ def count_values(released: Any, column: str, keys: Sequence[str], *, with_people
 
 
 def count_dominated(released: Any, keys: Sequence[str]) -> tuple[int, int]:
-    """Count the classes in which one person has more than half of the rows, and return the largest percentage."""
+    """Count the classes in which one person has most of the rows; return the largest percentage too."""
     from pyspark.sql import functions as f
 
     people = released.groupBy(*keys, PERSON).count()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, Protocol
 
 from shoal.recipe import Column, Recipe
 from shoal.verifier.cells.covers import decimal, found_kind
@@ -25,7 +24,16 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _KINDS = ("numeric", "date", "categorical")
 _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 
-Cells = Sequence[tuple[tuple[str | None, ...], int]]  # distinct cells, and how many rows have each
+Cell = tuple[str | None, ...]  # one text, or the low and the high end of a range
+Cells = Iterable[tuple[Cell, int]]  # different cells, and how many rows have each
+Outcomes = Callable[[Cell], Iterator[tuple[str, str]]]
+# By kind and outcome, how many different cells there are and how many rows have them. The tallies of
+# pieces of a column can be summed, wherever each was made.
+Tally = Mapping[tuple[str, str], tuple[int, int]]
+
+_AGAINST, _WRONG, _OFF, _STYLE = "against", "wrong", "off", "style "
+_NONE = (0, 0)
+_NODE = "node"  # stands for the kind of a column with a hierarchy
 
 
 @dataclass
@@ -35,26 +43,94 @@ class CellFindings:
     problems: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def refuse(self, name: str, code: str, wrong: Sequence[int], what: str) -> None:
-        """Record a problem if there are wrong cells, given the number of rows of each."""
-        if wrong:
-            values = count(len(wrong), "different value")
-            message = f"Column `{name}` has {values} {what}, in {count(sum(wrong), 'row')}."
+    def refuse(self, name: str, code: str, wrong: tuple[int, int], what: str) -> None:
+        """Note a problem where there are wrong cells, given by their number and that of their rows."""
+        if wrong[0]:
+            values = count(wrong[0], "different value")
+            message = f"Column `{name}` has {values} {what}, in {count(wrong[1], 'row')}."
             self.problems.append(Problem(code, message))
 
 
 def check_cells(session: Session, loaded: Loaded, recipe: Recipe) -> CellFindings:
-    """Check every distinct cell of every quasi column; call `build_classes` first."""
-    findings = CellFindings(remarks=_not_compared(recipe))
+    """Look at every different cell of every quasi column; `build_classes` comes first."""
+    columns = looked_at(loaded, recipe)
+    cells = {name: _cells(session, loaded, published) for name, published in columns.items()}
+    tallies = {name: tally_cells(recipe, name, found) for name, found in cells.items()}
+    return report_cells(recipe, columns, tallies)
+
+
+class Named(Protocol):
+    """A file of which the header is known."""
+
+    def has_once(self, name: str) -> bool:
+        """Say whether it is clear which column has this name."""
+        ...
+
+
+def looked_at(loaded: Named, recipe: Recipe) -> dict[str, list[str]]:
+    """Return the quasi columns that are findings at, each with the columns of the file that publish it."""
+    columns = {}
     for name in recipe.quasi:
+        bounds = [f"{name}_low", f"{name}_high"]
         if recipe.columns[name].lacking:
             continue
-        bounds = [f"{name}_low", f"{name}_high"]
         if loaded.has_once(name):
-            _check_texts(findings, name, recipe, _cells(session, loaded, [name]))
+            columns[name] = [name]
         elif all(map(loaded.has_once, bounds)):
-            _check_bounds(findings, name, recipe.columns[name], recipe, _cells(session, loaded, bounds))
+            columns[name] = bounds
+    return columns
+
+
+def tally_cells(recipe: Recipe, name: str, cells: Cells) -> Tally:
+    """Count what is found in the different cells of a column, or of a piece of it."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    outcomes = _outcomes(recipe, name)
+    for cell, rows in cells:
+        for outcome in outcomes(cell):
+            values, total = found.get(outcome, _NONE)
+            found[outcome] = (values + 1, total + rows)
+    return found
+
+
+def report_cells(
+    recipe: Recipe, columns: Mapping[str, Sequence[str]], tallies: Mapping[str, Tally]
+) -> CellFindings:
+    """Say what is wrong with each column of `looked_at`, given the tally of all its cells."""
+    findings = CellFindings(remarks=_not_compared(recipe))
+    for name, published in columns.items():
+        if len(published) == 1 and _is_tree(recipe, name):
+            _report_nodes(findings, recipe, name, tallies[name])
+        else:
+            _report_forms(findings, recipe, name, tallies[name], as_bounds=len(published) == 2)
     return findings
+
+
+def _report_nodes(findings: CellFindings, recipe: Recipe, name: str, tally: Tally) -> None:
+    if _node_check(recipe, name) is None:
+        findings.remarks.append(
+            f"The hierarchy of column `{name}` was not found: its nodes were not checked."
+        )
+    what = "that are no nodes of its hierarchy"
+    findings.refuse(name, "verify.node", tally.get((_NODE, _WRONG), _NONE), what)
+    findings.remarks += _style_remarks(name, tally, _NODE)
+
+
+def _report_forms(
+    findings: CellFindings, recipe: Recipe, name: str, tally: Tally, *, as_bounds: bool
+) -> None:
+    column = recipe.columns[name]
+    kind = column.kind or _likely_kind(tally)
+    single = recipe.output.values == "microaggregate" and not as_bounds
+    what = "that are no single values of its kind" if single else "in no published form"
+    findings.refuse(name, "verify.form", tally.get((kind, _WRONG), _NONE), what)
+    findings.remarks += _style_remarks(name, tally, kind)
+    off = tally.get((kind, _OFF), _NONE)
+    findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid or 0:g}")
+
+
+def _likely_kind(tally: Tally) -> str:
+    """Find the kind that a recipe leaves open: the one that the fewest different cells contradict."""
+    return min(_KINDS, key=lambda kind: tally.get((kind, _AGAINST), _NONE)[0])
 
 
 def _not_compared(recipe: Recipe) -> list[str]:
@@ -77,40 +153,53 @@ def _cells(session: Session, loaded: Loaded, names: Sequence[str]) -> Cells:
     return [(tuple(t if t is None else bare(t) for t in texts), int(rows)) for *texts, rows in found]
 
 
-def _check_texts(findings: CellFindings, name: str, recipe: Recipe, cells: Cells) -> None:
-    """Check a column whose cells are texts of any form."""
+def _is_tree(recipe: Recipe, name: str) -> bool:
+    return recipe.columns[name].hierarchy is not None and recipe.output.values == "generalize"
+
+
+def _outcomes(recipe: Recipe, name: str) -> Outcomes:
+    """Return what says all about a cell: under each kind that its column may have, what is wrong with it."""
     column = recipe.columns[name]
-    texts = [(text, rows) for (text,), rows in cells if text is not None]
-    if column.hierarchy is not None and recipe.output.values == "generalize":
-        _check_nodes(findings, name, recipe, texts)
-        return
-    kind = column.kind or _likely_kind([text for text, _ in texts])
+    kinds = [column.kind] if column.kind else _KINDS
+    as_bounds = {kind: _of_bounds(recipe, column, kind) for kind in kinds}
+    as_text = {kind: _of_texts(recipe, column, kind) for kind in kinds}
+    if _is_tree(recipe, name):
+        as_text = {_NODE: _of_nodes(recipe, name)}
+
+    def outcomes(cell: Cell) -> Iterator[tuple[str, str]]:
+        if len(cell) == 2:
+            yield from ((kind, outcome) for kind, look in as_bounds.items() for outcome in look(*cell))
+        elif cell[0] is not None:
+            yield from ((kind, outcome) for kind, look in as_text.items() for outcome in look(cell[0]))
+
+    return outcomes
+
+
+def _of_texts(recipe: Recipe, column: Column, kind: str) -> Callable[[str], Iterator[str]]:
+    """Look at a column whose cells are texts of all forms."""
     fits = form_of(kind, column.order or ())
-    if recipe.output.values == "microaggregate":
-        single = _single(fits)
-        wrong = [rows for text, rows in texts if not single(text)]
-        findings.refuse(name, "verify.form", wrong, "that are not single values of its kind")
-        return
-    styles, wrong = _read(texts, fits, kind)
-    findings.refuse(name, "verify.form", wrong, "in no published form")
-    findings.remarks += _style_remarks(name, styles)
-    if recipe.output.bounds == "snapped" and column.grid is not None:
-        off = [rows for text, rows in texts if fits(text) and not _is_snapped(text, kind, column)]
-        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
+    has_grid = recipe.output.bounds == "snapped" and column.grid is not None
+    single = _single(fits) if recipe.output.values == "microaggregate" else None
 
-
-def _read(texts: Sequence[tuple[str, int]], fits: Check, kind: str) -> tuple[Counter[str], list[int]]:
-    """Count the rows in the styles of other tools, and list those of cells in no known style."""
-    styles: Counter[str] = Counter()
-    wrong = []
-    for text, rows in texts:
+    def outcomes(text: str) -> Iterator[str]:
         if not fits(text):
-            found = _foreign(text, kind)
-            if found is None:
-                wrong.append(rows)
-            else:
-                styles[found.style] += rows
-    return styles, wrong
+            style = _style(text, kind)
+            if style == _WRONG:
+                yield _AGAINST
+            if single is None:
+                yield style
+        elif single is None and has_grid and not _is_snapped(text, kind, column):
+            yield _OFF
+        if single is not None and not single(text):
+            yield _WRONG
+
+    return outcomes
+
+
+def _style(text: str, kind: str) -> str:
+    """Name the style of another tool that a cell is in; wrong where it is in none."""
+    found = _foreign(text, kind)
+    return _WRONG if found is None else _STYLE + found.style
 
 
 def _foreign(text: str, kind: str) -> Foreign | None:
@@ -121,21 +210,16 @@ def _foreign(text: str, kind: str) -> Foreign | None:
     return found if isinstance(found, Lost) else None
 
 
-def _style_remarks(name: str, styles: Counter[str]) -> list[str]:
+def _style_remarks(name: str, tally: Tally, kind: str) -> list[str]:
+    styles = {
+        outcome.removeprefix(_STYLE): rows
+        for (of_kind, outcome), (_, rows) in tally.items()
+        if of_kind == kind and outcome.startswith(_STYLE)
+    }
     return [
         f"Column `{name}`: {count(rows, 'cell')} read as the style `{style}` of another tool."
         for style, rows in sorted(styles.items())
     ]
-
-
-def _likely_kind(texts: Sequence[str]) -> str:
-    """Find the kind that a recipe leaves open: the one that the fewest cells contradict."""
-
-    def against(kind: str) -> int:
-        fits = form_of(kind)
-        return sum(not fits(text) and _foreign(text, kind) is None for text in texts)
-
-    return min(_KINDS, key=against)
 
 
 def _single(fits: Check) -> Check:
@@ -176,46 +260,43 @@ def _are_points(found: tuple[Decimal | int, Decimal | int], kind: str, grid: flo
     return all(end in edges or (int(end) - _EPOCH) % ceil(grid) == 0 for end in found)
 
 
-def _check_bounds(findings: CellFindings, name: str, column: Column, recipe: Recipe, cells: Cells) -> None:
-    """Check a range in two columns: both ends or none, in order, of the column's kind, on its grid."""
-    present = [(low, high, rows) for (low, high), rows in cells if not low is high is None]
-    joined = [
-        (f"[{low}, {high}]", rows) for low, high, rows in present if low is not None and high is not None
-    ]
-    kind = column.kind or _likely_kind([text for text, _ in joined])
-    fits = form_of(kind, column.order or ())
-    if kind == "ordinal":  # a text may contain the delimiters of a range
-        fits = _ordinal_bounds(present, column)
-    wrong = [rows for low, high, rows in present if low is None or high is None]
-    wrong += [rows for text, rows in joined if not fits(text)]
-    findings.refuse(name, "verify.form", wrong, "in no published form")
-    if recipe.output.bounds == "snapped" and column.grid is not None:
-        off = [rows for text, rows in joined if fits(text) and not _is_snapped(text, kind, column)]
-        findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid:g}")
-
-
-def _ordinal_bounds(present: Sequence[tuple[str | None, str | None, int]], column: Column) -> Check:
+def _of_bounds(
+    recipe: Recipe, column: Column, kind: str
+) -> Callable[[str | None, str | None], Iterator[str]]:
+    """Look at a range in two columns: both ends or none, in order, of the column's kind, on its grid."""
+    form = form_of(kind, column.order or ())
     place = {value: at for at, value in enumerate(column.order or ())}
-    last = len(place)
-    good = {
-        f"[{low}, {high}]"
-        for low, high, _ in present
-        if place.get(str(low), last) <= place.get(str(high), -1)
-    }
-    return good.__contains__
+    has_grid = recipe.output.bounds == "snapped" and column.grid is not None
+
+    def fits(low: str, high: str) -> bool:
+        if kind != "ordinal":
+            return form(f"[{low}, {high}]")
+        # A text may have the signs of a range in it.
+        return place.get(low, len(place)) <= place.get(high, -1)
+
+    def outcomes(low: str | None, high: str | None) -> Iterator[str]:
+        if low is None or high is None:
+            if low is not high:
+                yield _WRONG
+        elif not fits(low, high):
+            if _style(f"[{low}, {high}]", kind) == _WRONG:
+                yield _AGAINST
+            yield _WRONG
+        elif has_grid and not _is_snapped(f"[{low}, {high}]", kind, column):
+            yield _OFF
+
+    return outcomes
 
 
-def _check_nodes(findings: CellFindings, name: str, recipe: Recipe, texts: Sequence[tuple[str, int]]) -> None:
-    """Check a column with a hierarchy."""
+def _of_nodes(recipe: Recipe, name: str) -> Callable[[str], Iterator[str]]:
+    """Look at a column with a hierarchy."""
     check = _node_check(recipe, name)
-    if check is None:
-        findings.remarks.append(
-            f"The hierarchy of column `{name}` was not found: its nodes were not checked."
-        )
-        return
-    styles, wrong = _read(texts, lambda text: text == "*" or check(text), "node")
-    findings.refuse(name, "verify.node", wrong, "that are not nodes of its hierarchy")
-    findings.remarks += _style_remarks(name, styles)
+
+    def outcomes(text: str) -> Iterator[str]:
+        if check is not None and text != "*" and not check(text):
+            yield _style(text, _NODE)
+
+    return outcomes
 
 
 def _node_check(recipe: Recipe, name: str) -> Check | None:

@@ -16,7 +16,7 @@ from shoal.verifier.goals.classes import Source, build_cells
 from shoal.verifier.goals.disclosure import delta_disclosure
 from shoal.verifier.goals.ldiversity import l_diversity
 from shoal.verifier.goals.likeness import beta_likeness
-from shoal.verifier.goals.score import Finding, stated
+from shoal.verifier.goals.score import Counting, Finding, Score, stated
 from shoal.verifier.goals.tcloseness import t_closeness
 from shoal.verifier.verdict import MeasuredGoal, Problem, count
 
@@ -32,7 +32,7 @@ MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
 def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
     """Measure k and every goal of the recipe; call `build_classes` first."""
     goals = source.recipe.privacy.goal
-    _refuse_unknown(source.recipe)
+    refuse_unknown(source.recipe)
     present = {name for goal in goals for name in goal.columns if source.loaded.has_once(name)}
     if present or source.people:
         build_cells(source, quasi, sorted(present))
@@ -47,12 +47,12 @@ def measure(source: Source, quasi: Sequence[str]) -> list[Finding]:
 
 def unmeasured(recipe: Recipe) -> list[MeasuredGoal]:
     """Return the goals of a file whose classes are unknown: nothing is achieved."""
-    _refuse_unknown(recipe)
+    refuse_unknown(recipe)
     k = MeasuredGoal("k-anonymity", None, recipe.privacy.k, 0, False)
     return [k, *(stated(goal) for goal in recipe.privacy.goal)]
 
 
-def _refuse_unknown(recipe: Recipe) -> None:
+def refuse_unknown(recipe: Recipe) -> None:
     """Refuse goals that cannot be measured, rather than ignore them."""
     unknown = [goal for goal in recipe.privacy.goal if goal.type not in MEASURES]
     if unknown:
@@ -69,11 +69,17 @@ def k_anonymity(source: Source) -> Finding:
         "coalesce(sum(n_rows) FILTER (size < ?), 0) FROM classes",
         [k, k],
     )
-    goal = MeasuredGoal("k-anonymity", None, k, int(smallest), bool(smallest >= k), counts=source.counts)
-    if not classes:  # a file without rows is reported elsewhere
+    return judge_k(source, k, int(smallest), Score(k, int(classes), int(rows)))
+
+
+def judge_k(source: Counting, k: int, smallest: int, below: Score) -> Finding:
+    """State k as measured; `below` are the classes that are smaller."""
+    goal = MeasuredGoal("k-anonymity", None, k, smallest, smallest >= k, counts=source.counts)
+    if not below.classes:  # a file without rows has its own problem
         return Finding(goal, None)
-    affected = f"{count(int(rows), 'row')} {'is' if rows == 1 else 'are'} in"
-    small = f"{count(int(classes), 'class', 'classes')} smaller than k = {k}"
-    least = count(int(smallest), "person", "people") if source.people else count(int(smallest), "row")
+    affected = f"{count(below.rows, 'row')} {'is' if below.rows == 1 else 'are'} in"
+    small = f"{count(below.classes, 'class', 'classes')} smaller than k = {k}"
+    is_people = source.counts == "people"
+    least = count(smallest, "person", "people") if is_people else count(smallest, "row")
     message = f"{affected} {small}; the smallest class has {least}."
     return Finding(goal, Problem("verify.k", message))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from shoal.recipe.goals import BetaLikeness, Goal, LDiversity, TCloseness
 from shoal.verifier.goals.classes import Source
@@ -17,6 +18,15 @@ class Finding(NamedTuple):
 
     goal: MeasuredGoal
     problem: Problem | None
+
+
+class Counting(Protocol):
+    """Whatever classes were counted with: all that is asked is what was counted."""
+
+    @property
+    def counts(self) -> str:
+        """``"rows"`` or ``"people"``."""
+        ...
 
 
 class Score(NamedTuple):
@@ -37,31 +47,43 @@ class Rule:
         The problem when a class does not meet it.
     asked : str
         The bound in words: ``at least 3``.
-    meets : callable
-        Whether a number meets the bound.
-    worst : callable
-        `min` where a high number is good, `max` where a low one is.
+    sign : str
+        How a number that will do compares with the limit: ``>=``, ``<=`` or ``<``.
+    limit : float
+        The bound, with what is allowed for rounding.
     """
 
     code: str
     asked: str
-    meets: Callable[[int | float], bool]
-    worst: Callable[[Iterable[int | float]], int | float]
+    sign: str
+    limit: float
+
+    def meets(self, number: int | float) -> bool:
+        """Say whether a number will do."""
+        return bool(_COMPARED[self.sign](number, self.limit))
+
+    @property
+    def worst(self) -> Callable[[Iterable[int | float]], int | float]:
+        """`min` where a high number is good, `max` where a low one is."""
+        return min if self.sign == ">=" else max
+
+
+_COMPARED = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
 
 def at_least(code: str, bound: float, *, slack: float = 0, besides: str = "") -> Rule:
     """Require a number that is at least a bound, up to `slack`."""
-    return Rule(code, f"at least {bound}{besides}", lambda number: number >= bound - slack, min)
+    return Rule(code, f"at least {bound}{besides}", ">=", bound - slack)
 
 
 def at_most(code: str, bound: float) -> Rule:
     """Require a number that is at most a bound."""
-    return Rule(code, f"at most {bound}", lambda number: number <= bound, max)
+    return Rule(code, f"at most {bound}", "<=", bound)
 
 
 def below(code: str, bound: float) -> Rule:
     """Require a number below a bound."""
-    return Rule(code, f"less than {bound}", lambda number: number < bound, max)
+    return Rule(code, f"less than {bound}", "<", bound)
 
 
 def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> list[Score]:
@@ -73,8 +95,8 @@ def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> lis
     return [Score(number, int(classes), int(rows)) for number, classes, rows in found]
 
 
-def judge(source: Source, goal: Goal, found: Iterable[Score], rule: Rule) -> Finding:
-    """Compare every class with the bound; a file without classes is reported elsewhere."""
+def judge(source: Counting, goal: Goal, found: Iterable[Score], rule: Rule) -> Finding:
+    """Compare every class with the bound; a file without classes has a problem of its own."""
     found = list(found)
     if not found:
         return Finding(stated(goal, source.counts), None)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from shoal.verifier.goals.classes import Source
 
-_LIMIT = 50_000_000  # compatible pairs of a person and a class that are counted
+LIMIT = 50_000_000  # people beside classes, each time they are compatible, that are looked at
 
 
 def wildcard_k(source: Source, quasi: Sequence[str], k: int) -> int | None:
@@ -56,7 +56,7 @@ def _other_side(cells: Sequence[str], *, people: bool) -> str:
 def _is_too_much(source: Source, joined: str) -> bool:
     grouped = "(SELECT * EXCLUDE (person), count(*) AS size FROM other_side GROUP BY ALL)"
     (pairs,) = source.session.row(f"SELECT sum(size) FROM {joined.replace('other_side', grouped)}")
-    return bool(pairs > _LIMIT)
+    return bool(pairs > LIMIT)
 
 
 def _with_masks(cells: Sequence[str], one: str, two: str, kept: str) -> str:

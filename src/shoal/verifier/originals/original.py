@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verifier.originals.pairing import pairing_problems
-from shoal.verifier.reading.load import TEXT_ENDINGS, Loaded, load_arrow, load_parquet, read_arrow
+from shoal.verifier.reading.load import (
+    PART,
+    TEXT_ENDINGS,
+    Loaded,
+    append_all,
+    load_arrow,
+    load_parquet,
+    read_arrow,
+)
+from shoal.verifier.reading.parts import common_schema
 from shoal.verifier.reading.session import Session, UnreadableError
 from shoal.verifier.reading.text import Dialect, fault_of_text, find_dialect, first_record, read_text
 from shoal.verifier.verdict import Problem, count
@@ -30,9 +39,12 @@ def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe
 def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
     """Load the original, a file or a table; an unreadable one is a usage error, not a verdict."""
     try:
-        return _load(session, raw, recipe) if isinstance(raw, Path) else load_arrow(session, raw, _TABLE)
+        if not isinstance(raw, Path):
+            return load_arrow(session, raw, _TABLE)
+        return _load_folder(session, raw, recipe) if raw.is_dir() else _load(session, raw, recipe, _TABLE)
     except UnreadableError as error:
-        fault = error.code.replace("verify.", "data."), error.message
+        code = error.code.replace("verify.", "data.")
+        fault = "data.unreadable" if error.code == "verify.parts" else code, error.message
     code, reason = fault
     which = f"The original {raw}" if isinstance(raw, Path) else "The original"
     raise DataError(code, f"{which} cannot be read. {reason}", "check the path and [input]")
@@ -49,20 +61,39 @@ def row_problems(released: int, rows: int, max_suppressed: float) -> list[Proble
     return [Problem("verify.original_rows", message)] if message else []
 
 
-def _load(session: Session, path: Path, recipe: Recipe) -> Loaded:
-    """Load a raw table. Anything but Parquet and Arrow is text, whatever its ending."""
+def _load_folder(session: Session, folder: Path, recipe: Recipe) -> Loaded:
+    """Load all files of a folder in the order of their names, without those that Spark would pass over."""
+    files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
+    if len({file.suffix.lower() for file in files}) > 1 or not all(file.is_file() for file in files):
+        raise UnreadableError("verify.unreadable", "Its files are of several formats, or are folders.")
+    if files and files[0].suffix.lower() == ".parquet":
+        common_schema(files)
+    headers = set()
+
+    def load_part(file: Path) -> Loaded:
+        loaded = _load(session, file, recipe, PART)
+        headers.add(loaded.names)
+        if len(headers) > 1:
+            raise UnreadableError("verify.unreadable", "The file has other columns than those before it.")
+        return loaded
+
+    return append_all(session, files, _TABLE, load_part)
+
+
+def _load(session: Session, path: Path, recipe: Recipe, table: str) -> Loaded:
+    """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
     ending = path.suffix.lower()
     if ending == ".parquet":
-        return load_parquet(session, path, _TABLE)
+        return load_parquet(session, path, table)
     if ending in (".arrow", ".feather"):
-        return load_arrow(session, read_arrow(path), _TABLE)
+        return load_arrow(session, read_arrow(path), table)
     text = _as_utf8(session, path, recipe.input.encoding)
     dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
-    # Raw files often have blank lines, which the sums of `tally` do not match; one thread reads them.
-    if not read_text(session, text, dialect, _TABLE, parallel=False):
+    # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.
+    if not read_text(session, text, dialect, table, parallel=False):
         raise fault_of_text(text, dialect)
     names = tuple(name.strip() for name in dialect.names)
-    return Loaded(_TABLE, names, int(session.row(f"SELECT count(*) FROM {_TABLE}")[0]))
+    return Loaded(table, names, int(session.row(f"SELECT count(*) FROM {table}")[0]))
 
 
 def _dialect(path: Path, recipe: Recipe, delimiters: tuple[str, ...]) -> Dialect:

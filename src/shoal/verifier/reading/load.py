@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.verifier.reading.apostrophe import plain
+from shoal.verifier.reading.parts import PART_ENDINGS, common_dialect, common_schema, in_part
 from shoal.verifier.reading.session import Session, UnreadableError, column, exactly, literal
 from shoal.verifier.reading.tally import tally_bytes, tally_table
-from shoal.verifier.reading.text import fault_of_text, find_dialect, read_text
+from shoal.verifier.reading.text import Dialect, fault_of_text, find_dialect, read_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,12 +44,14 @@ class Loaded:
         return self.names.count(name) == 1
 
 
-def existing(path: str | Path, *, any_ending: bool = False) -> Path:
-    """Return the path of a file that can be opened and whose ending is known."""
+def existing(path: str | Path, *, any_ending: bool = False, folder: bool = False) -> Path:
+    """Return the path of a file that can be opened and whose ending is known; or of a `folder` of parts."""
     file = Path(path)
     reason = "there is no such file"
     if file.is_dir():
-        reason = "it is a directory"
+        reason = _why_no_folder(file, any_ending=any_ending) if folder else "it is a directory"
+        if not reason:
+            return file
     elif file.is_file():
         reason = _why_unreadable(file)
     if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
@@ -57,6 +60,15 @@ def existing(path: str | Path, *, any_ending: bool = False) -> Path:
         hint = f"give a file that ends in {', '.join(ENDINGS)}"
         raise DataError("data.unreadable", f"{path} cannot be read: {reason}.", hint)
     return file
+
+
+def _why_no_folder(folder: Path, *, any_ending: bool) -> str:
+    if not any_ending and folder.suffix not in PART_ENDINGS:
+        return f"it is a directory that does not end in {' or '.join(PART_ENDINGS)}"
+    try:
+        return "" if any(folder.iterdir()) else "it is an empty directory"
+    except OSError as error:
+        return error.strerror or "it cannot be opened"
 
 
 def _why_unreadable(file: Path) -> str:
@@ -71,26 +83,71 @@ def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet
     """Load a release. The delimiter is recognised by the columns in `expected`."""
     ending = path.suffix.lower()
     if ending in TEXT_ENDINGS:
-        marked = [f"'{name}" for name in expected] if spreadsheet_safe else []
-        loaded = _load_text(session, path, [*expected, *marked], TEXT_ENDINGS[ending])
-        names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
-        return replace(loaded, names=names, marked=spreadsheet_safe)
+        wanted = header_names(expected, spreadsheet_safe=spreadsheet_safe)
+        if path.stat().st_size == 0:
+            raise UnreadableError("verify.empty", "The file is empty.")
+        dialect = find_dialect(path, wanted, TEXT_ENDINGS[ending])
+        return unmarked(_load_text(session, path, dialect), spreadsheet_safe=spreadsheet_safe)
     if ending == ".parquet":
         return load_parquet(session, path, "released")
     return load_arrow(session, read_arrow(path), "released")
 
 
-def _load_text(session: Session, path: Path, expected: Collection[str], delimiters: Sequence[str]) -> Loaded:
-    if path.stat().st_size == 0:
-        raise UnreadableError("verify.empty", "The file is empty.")
-    dialect = find_dialect(path, expected, delimiters)
+def load_parts(
+    session: Session, files: Sequence[Path], expected: Collection[str], *, spreadsheet_safe: bool = True
+) -> Loaded:
+    """Load a release in several files, one after the other; they all have the same header."""
+    if files and files[0].suffix == ".parquet":
+        common_schema(files)
+        return append_all(session, files, "released", lambda file: load_parquet(session, file, PART))
+    wanted = header_names(expected, spreadsheet_safe=spreadsheet_safe)
+    dialect = common_dialect(files, wanted, TEXT_ENDINGS[".csv"])
+    loaded = append_all(session, files, "released", lambda file: _load_text(session, file, dialect, PART))
+    return unmarked(loaded, spreadsheet_safe=spreadsheet_safe)
+
+
+PART = "part"  # the table that a part is read into before it is appended to the others
+
+
+def append_all(
+    session: Session, files: Sequence[Path], table: str, load_part: Callable[[Path], Loaded]
+) -> Loaded:
+    """Load files into the table `PART`, one by one, and put them together in their order."""
+    whole: Loaded | None = None
+    for file in files:
+        loaded = in_part(file, lambda file=file: load_part(file))  # type: ignore[misc]
+        verb = f"CREATE OR REPLACE TEMP TABLE {table} AS" if whole is None else f"INSERT INTO {table}"
+        session.rows(f"{verb} FROM {PART}")
+        if whole is None:
+            whole = replace(loaded, table=table)
+        else:  # a part without rows does not tell its types
+            types = whole.types if any(whole.types) else loaded.types
+            whole = replace(whole, rows=whole.rows + loaded.rows, types=types)
+    session.rows(f"DROP TABLE IF EXISTS {PART}")
+    if whole is None:
+        raise UnreadableError("verify.empty", "The folder has no parts.")
+    return whole
+
+
+def header_names(expected: Collection[str], *, spreadsheet_safe: bool) -> list[str]:
+    """List the names that a header line may show: a spreadsheet's mark may stand before them."""
+    return [*expected, *(f"'{name}" for name in expected if spreadsheet_safe)]
+
+
+def unmarked(loaded: Loaded, *, spreadsheet_safe: bool) -> Loaded:
+    """Take the marks of a spreadsheet from the header; those of cells stay."""
+    names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
+    return replace(loaded, names=names, marked=spreadsheet_safe)
+
+
+def _load_text(session: Session, path: Path, dialect: Dialect, table: str = "released") -> Loaded:
     seen = tally_bytes(path, dialect.delimiter)
     # Threads start in the middle of the file and may mistake a line inside a quoted cell for a
     # record. Then DuckDB fails or the sums differ; a single thread makes no such mistake.
     for parallel in (True, False):
-        readable = read_text(session, path, dialect, "released", parallel=parallel)
-        if readable and seen is not None and seen == tally_table(session, "released", dialect):
-            return Loaded("released", dialect.names, seen.records - 1)
+        readable = read_text(session, path, dialect, table, parallel=parallel)
+        if readable and seen is not None and seen == tally_table(session, table, dialect):
+            return Loaded(table, dialect.names, seen.records - 1)
     if readable:
         raise fault_of_text(path, dialect, "The quotes or line ends of the file are ambiguous.")
     raise fault_of_text(path, dialect)
@@ -201,7 +258,7 @@ def _copy_as_text(
     cells = ", ".join(
         f"nullif(CAST({value} AS VARCHAR), '') AS {column(i)}" for i, value in enumerate(values)
     )
-    sql = f"CREATE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
+    sql = f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {cells} FROM {source} AS source({names})"
     return session.succeeds(sql, parameters)
 
 

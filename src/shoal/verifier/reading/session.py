@@ -98,7 +98,8 @@ def _size(source: Path | pa.Table) -> int:
     if not isinstance(source, Path):
         return int(source.nbytes)
     try:
-        return source.stat().st_size
+        files = source.iterdir() if source.is_dir() else [source]
+        return sum(file.stat().st_size for file in files)
     except OSError:
         return _SMALL + 1
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from shoal.verifier.reading.apostrophe import plain_sql
+import re
+import unicodedata
+from collections.abc import Collection
+
+from shoal.verifier.reading.apostrophe import plain, plain_sql
 from shoal.verifier.reading.session import literal
 
 # What Unicode calls white space; by default DuckDB trims only blanks.
 BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 # 1, 1.0 and 1e0 are one number to readers of tables; 007 is a code, not a number.
 NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_IS_NUMBER = re.compile(NUMBER)
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
-_EXACT = 2**53  # above it, several whole numbers share one float
+EXACT = 2**53  # beyond it several whole numbers share one float
 
 
 def bare(column: str, *, marked: bool) -> str:
@@ -28,7 +33,7 @@ def comparable(column: str, *, marked: bool) -> str:
     number = f"TRY_CAST({text} AS DOUBLE)"
     return (
         f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
-        f"WHEN regexp_full_match({text}, {literal(NUMBER)}) AND abs({number}) < {_EXACT} "
+        f"WHEN regexp_full_match({text}, {literal(NUMBER)}) AND abs({number}) < {EXACT} "
         f"THEN CAST({number} + 0 AS VARCHAR) ELSE {text} END"
     )
 
@@ -47,3 +52,24 @@ def settled(column: str, kind: str | None, *, marked: bool) -> str:
         f"WHEN {is_number} THEN coalesce({number}, {text}) "
         f"WHEN regexp_full_match({text}, {literal(_DAY)}) THEN left({text}, 10) ELSE {text} END"
     )
+
+
+def trimmed(text: str, *, marked: bool) -> str:
+    """Do what the SQL of `bare` does."""
+    return unicodedata.normalize("NFC", plain(text) if marked else text).strip(BLANKS)
+
+
+def comparable_text(text: str, missing: Collection[str], *, marked: bool) -> str | None:
+    """Do what the SQL of `comparable` does; one number has one text, though not the one that SQL writes.
+
+    Examples
+    --------
+    >>> [comparable_text(text, ["nan"], marked=True) for text in ("1", " 1.0", "1e0", "007", "nan", "'=1")]
+    ['1.0', '1.0', '1.0', '007', None, '=1']
+    """
+    found = trimmed(text, marked=marked)
+    if not found or found in missing:
+        return None
+    if _IS_NUMBER.fullmatch(found) and abs(number := float(found)) < EXACT:
+        return repr(number + 0.0)
+    return found

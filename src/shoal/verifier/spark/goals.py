@@ -1,0 +1,193 @@
+"""The privacy goals in Spark SQL; what each means is said in `verifier.goals`.
+
+Each query gives every class its number for one goal or several. Only the worst of those that meet a goal and
+the worst of those that do not come to the driver, with the number of their classes and rows. Counts are
+multiplied as decimals, which are exact, and divided once as doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, LDiversity, TCloseness
+from shoal.verifier.cells.places import order, tree
+from shoal.verifier.goals.registry import judge_k, refuse_unknown
+from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
+from shoal.verifier.spark.classes import ClassFacts, Source
+from shoal.verifier.spark.closeness import hierarchical, ordered
+from shoal.verifier.spark.counted import Counts, count_places, count_values, texts
+from shoal.verifier.verdict import Problem
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Every class beside its values (n of its total, P of N in all parts); one without values has one row.
+_BESIDE = (
+    "FROM (SELECT t.*, c.n, value, w.n AS whole, s.n AS every, m, "
+    "CAST(c.n AS DECIMAL(19, 0)) * s.n AS here, CAST(w.n AS DECIMAL(19, 0)) * total AS there "
+    "FROM {totals} t LEFT JOIN {counted} c USING (class) LEFT JOIN {whole} w USING (value), "
+    "(SELECT sum(n) AS n, count(*) AS m FROM {whole}) s) GROUP BY class"
+)
+_INFINITE = "DOUBLE('Infinity')"
+_GAIN = "greatest(0D, CAST(here - there AS DOUBLE) / nullif(CAST(there AS DOUBLE), 0D))"
+_BOUND = "-ln(CAST(whole AS DOUBLE) / CAST(every AS DOUBLE))"
+_DISTINCT = "CAST(count(value) AS DOUBLE)"
+_FREQUENCY = (
+    f"CASE WHEN any_value(bearers) = 0 THEN {_INFINITE} "
+    "ELSE CAST(any_value(bearers) DIV max(n) AS DOUBLE) END"
+)
+# In the order of the counts, so that one class has one sum however many tasks there are.
+_ENTROPY = (
+    "CASE WHEN any_value(total) = 0 THEN 0D ELSE exp(-aggregate(array_sort(collect_list("
+    "CAST(n AS DOUBLE) / nullif(total, 0))), 0D, (sum, q) -> sum + q * ln(q))) END"
+)
+_EQUAL = (
+    "coalesce(CAST(sum(abs(here - there)) + CAST(any_value(total) AS DECIMAL(19, 0)) "
+    "* (any_value(every) - sum(whole)) AS DOUBLE) / nullif(CAST(2 * any_value("
+    "CAST(total AS DECIMAL(19, 0)) * every) AS DOUBLE), 0D), 0D)"
+)
+_SHARE = "coalesce(CAST(max(n) AS DOUBLE) / nullif(any_value(bearers), 0), 0D)"
+_BASIC = f"coalesce(max({_GAIN}), 0D)"
+_ENHANCED = f"CASE WHEN coalesce(bool_or({_GAIN} > {_BOUND}), false) THEN {_INFINITE} ELSE {_BASIC} END"
+_DISCLOSURE = (
+    f"CASE WHEN any_value(total) = 0 THEN 0D WHEN count(value) < any_value(m) THEN {_INFINITE} "
+    "ELSE max(abs(ln(CAST(here AS DOUBLE) / nullif(CAST(there AS DOUBLE), 0D)))) END"
+)
+
+
+class _Asked(NamedTuple):
+    """A goal, and the column of a query that has its number for each class."""
+
+    goal: Goal
+    rule: Rule
+    number: str
+
+
+@dataclass
+class _Query:
+    """A table that has ``n_rows`` and the numbers of some goals for each class."""
+
+    numbers: DataFrame | None = None
+    asked: list[_Asked] = field(default_factory=list)
+
+
+def measure(source: Source, facts: ClassFacts) -> list[Finding]:
+    """Measure k and every goal of the recipe; goals on the same columns by one query."""
+    recipe = source.recipe
+    refuse_unknown(recipe)
+    smaller = Score(recipe.privacy.k, facts.small_classes, facts.small_rows)
+    findings: dict[int, Finding] = {}
+    queries: dict[object, _Query] = {}
+    for at, goal in enumerate(recipe.privacy.goal):
+        name = f"number{at}"
+        if not all(map(source.table.has_once, goal.columns)):
+            # A column that is not there, or twice, is a problem already.
+            findings[at] = Finding(stated(goal, source.counts), None)
+        elif isinstance(goal, TCloseness) and goal.distance != "equal":
+            found = _distances(source, goal)
+            if isinstance(found, Finding):
+                findings[at] = found
+            else:
+                rule = at_most("verify.t", goal.t)
+                queries[at] = _Query(found.withColumnRenamed("number", name), [_Asked(goal, rule, name)])
+        else:
+            query = queries.setdefault(goal.columns, _Query())
+            query.asked.append(_Asked(goal, _rule(goal), name))
+    for columns, query in queries.items():
+        if isinstance(columns, tuple):
+            query.numbers = _numbers(source, count_values(source, columns), query.asked)
+        for asked, scores in zip(query.asked, _scores(source, query), strict=True):
+            findings[int(asked.number.removeprefix("number"))] = _judge(source, asked, scores)
+    k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
+    return [k, *(findings[at] for at in range(len(recipe.privacy.goal)))]
+
+
+def _judge(source: Source, asked: _Asked, scores: list[Score]) -> Finding:
+    if isinstance(asked.goal, LDiversity) and asked.goal.variant != "entropy":
+        scores = [s._replace(number=int(s.number)) if s.number < float("inf") else s for s in scores]
+    return judge(source, asked.goal, scores, asked.rule)
+
+
+def _rule(goal: Goal) -> Rule:
+    """Return what a goal asks of every class."""
+    if isinstance(goal, LDiversity):
+        besides = f" with c = {goal.c}" if goal.variant == "recursive" else ""
+        slack = 1e-9 if goal.variant == "entropy" else 0
+        return at_least("verify.l", goal.asked, slack=slack, besides=besides)
+    if isinstance(goal, TCloseness):
+        return at_most("verify.t", goal.t)
+    if isinstance(goal, AlphaK):
+        return at_most("verify.alpha", goal.alpha)
+    if isinstance(goal, BetaLikeness):
+        return at_most("verify.beta", goal.beta)
+    return below("verify.delta", goal.delta)
+
+
+def _expression(goal: Goal) -> str:
+    """Write the SQL of a class's number."""
+    if isinstance(goal, LDiversity):
+        if goal.variant == "recursive":
+            return _recursive(goal)
+        return {"distinct": _DISTINCT, "frequency": _FREQUENCY, "entropy": _ENTROPY}[goal.variant]
+    if isinstance(goal, TCloseness):
+        return _EQUAL
+    if isinstance(goal, AlphaK):
+        return _SHARE
+    if isinstance(goal, BetaLikeness):
+        return {"basic": _BASIC, "enhanced": _ENHANCED}[goal.variant]
+    return _DISCLOSURE
+
+
+def _numbers(source: Source, counts: Counts, asked: Sequence[_Asked]) -> DataFrame:
+    """Give every class its numbers for goals that are about the same columns."""
+    numbers = ", ".join(f"{_expression(each.goal)} AS {each.number}" for each in asked)
+    return source.spark.sql(f"SELECT any_value(n_rows) AS n_rows, {numbers} {_BESIDE}", **vars(counts))
+
+
+def _recursive(goal: LDiversity) -> str:
+    """Write the SQL that counts the places l with r1 < c (r_l + ... + r_m), of counts in descending order."""
+    step = (
+        "named_struct('rest', found.rest - n, 'places', found.places + "
+        f"IF(found.most < {float(goal.c or 0)!r}D * CAST(found.rest AS DOUBLE), 1, 0), 'most', found.most)"
+    )
+    start = (
+        "named_struct('rest', any_value(CAST(total AS BIGINT)), 'places', 0, 'most', CAST(max(n) AS DOUBLE))"
+    )
+    counts = "reverse(array_sort(collect_list(n)))"
+    return f"CAST(aggregate({counts}, {start}, (found, n) -> {step}).places AS DOUBLE)"
+
+
+def _distances(source: Source, goal: TCloseness) -> DataFrame | Finding:
+    """Give every class its distance along an order or in a tree; or say why that cannot be done."""
+    (name,) = goal.columns
+    found, stored = texts(source, name), source.table.stored(name)
+    if goal.distance == "ordered":
+        places = order(source.recipe, name, found, stored)
+        if isinstance(places, Problem):
+            return Finding(stated(goal, source.counts), places)
+        return ordered(source, count_places(source, name, places))
+    above = tree(source.recipe, name, found, stored)
+    if isinstance(above, Problem):
+        return Finding(stated(goal, source.counts), above)
+    return hierarchical(source, count_places(source, name, above.places), above)
+
+
+def _scores(source: Source, query: _Query) -> list[list[Score]]:
+    """Return for each goal of a query the worst number that meets it, and the worst that does not."""
+    assert query.numbers is not None
+    wanted, limits = [], {}
+    for at, (_, rule, number) in enumerate(query.asked):
+        limits[f"limit{at}"] = float(rule.limit)
+        worst = "min" if rule.sign == ">=" else "max"
+        for meets in (f"{number} {rule.sign} :limit{at}", f"NOT {number} {rule.sign} :limit{at}"):
+            wanted.append(
+                f"array({worst}({number}) FILTER (WHERE {meets}), CAST(count_if({meets}) AS DOUBLE))"
+            )
+            wanted.append(f"sum(n_rows) FILTER (WHERE {meets})")
+    sql = f"SELECT {', '.join(wanted)} FROM {{numbers}}"
+    (found,) = source.spark.sql(sql, args=limits, numbers=query.numbers).collect()
+    pairs = [(*found[at], found[at + 1]) for at in range(0, len(found), 2)]
+    scores = [Score(worst, int(classes), int(rows or 0)) for worst, classes, rows in pairs]
+    return [[s for s in scores[at : at + 2] if s.classes] for at in range(0, len(scores), 2)]

@@ -1,0 +1,111 @@
+"""Starting Spark, its settings, and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.errors import DataError, RecipeError
+from shoal.recipe import Recipe
+from shoal.verifier.spark import session, spark_session, verify_folder
+from tests.verifier.spark import tampered
+from tests.verifier.spark.folders import write_manifest, write_parts
+
+
+@pytest.mark.parametrize("lacking", ["PySpark is not installed", "Java is not installed"])
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+    if lacking.startswith("PySpark"):
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    else:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+        monkeypatch.setenv("JAVA_HOME", "/nowhere")
+
+    with pytest.raises(RecipeError) as caught:
+        spark_session("local[1]")
+
+    assert lacking in caught.value.message
+    assert 'pip install "shoal[spark]"' in caught.value.hint
+    assert "Java 17" in caught.value.hint
+
+
+def test_a_session_has_its_own_settings_again(spark: Any) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+
+    with session.steady(spark):
+        assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+    assert spark.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+    spark.conf.unset("spark.sql.session.timeZone")
+
+
+def verify_by_command(*arguments: object) -> tuple[int, Any]:
+    result = CliRunner().invoke(app, ["verify", *map(str, arguments), "--json"])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_the_command_line_runs_spark(spark: Any, tmp_path: Path) -> None:
+    folder = tampered.release(tmp_path / "out.parquet")
+    flags = ("--quasi", "age,town", "--sensitive", "ill", "--k", 3)
+
+    status, told = verify_by_command(folder, *flags, "--engine", "spark", "--conf", "spark.app.name=x")
+
+    assert (status, told["holds"], told["k"]) == (0, True, 3)
+    assert (status, told) == verify_by_command(folder, *flags)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--engine", "polars"),
+        ("--master", "local[1]"),
+        ("--conf", "a=b"),
+        ("--engine", "spark", "--conf", "a"),
+        ("--engine", "spark", "--original", "raw.csv"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    folder = tampered.release(tmp_path / "out.csv")
+
+    status, told = verify_by_command(folder, "--quasi", "age,town", "--k", 3, *flags)
+
+    assert (status, "error" in told) == (2, True)
+
+
+def test_spark_takes_folders_with_classes_only(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text("a\n1\n1\n", encoding="utf-8")
+    with pytest.raises(RecipeError, match="is a file"):
+        verify_folder(spark, str(file), Recipe.from_roles(quasi=["a"], k=2))
+    with pytest.raises(DataError, match="no such file"):
+        verify_folder(spark, str(tmp_path / "none.csv"), Recipe.from_roles(quasi=["a"], k=2))
+    nh = {"privacy": {"k": 2}, "columns": {"a": {"role": "quasi"}}, "method": {"name": "nh"}}
+    with pytest.raises(RecipeError, match="a box for each row"):
+        verify_folder(spark, str(file), Recipe.from_dict(nh))
+
+
+def test_a_column_of_its_own_is_found_and_empty_lines_are_rows(spark: Any, tmp_path: Path) -> None:
+    """One column, whose missing cells are empty lines, which Spark passes over."""
+    folder = write_parts(tmp_path / "out.csv", ["a"], [[["1"], ["2"]], [["1"], ["2"]]])
+    for file in folder.iterdir():
+        file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    write_manifest(folder, 6, 3)
+
+    verdict = verify_folder(spark, str(folder), Recipe.from_roles(quasi=["a"], k=2))
+
+    assert (verdict.holds, verdict.rows, verdict.classes) == (True, 6, 3)
+
+
+def test_a_unique_kept_column_is_found(spark: Any, tmp_path: Path) -> None:
+    rows = [["1", str(at), "x"] for at in range(20)]
+    folder = write_parts(tmp_path / "out.csv", ["a", "note", "b"], [rows[:7], rows[7:]])
+    asked = Recipe.from_roles(quasi=["a"], keep=["note", "b"], k=2)
+
+    verdict = verify_folder(spark, str(folder), asked)
+
+    (problem,) = verdict.problems
+    assert problem.message == "Kept column `note` has a value that no other row has in 20 of 20 rows."
