@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +13,9 @@ import typer
 from shoal.cli.compiling import compiling_in_background
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
+    Conf,
     Goals,
+    Master,
     NoBound,
     SaveRecipe,
     TableFlags,
@@ -19,6 +23,7 @@ from shoal.cli.flags import (
     ViewsBy,
     is_recipe,
     load_recipe,
+    read_conf,
     read_goals,
     read_views,
     save_recipe,
@@ -30,6 +35,7 @@ from shoal.stages import Progress
 from shoal.wording import naming_flags
 
 _UNSUPPORTED = "Not in this version."
+_ENGINE = "Engine"
 
 
 @with_table_flags
@@ -71,6 +77,18 @@ def anonymize(
         bool,
         typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", metavar="WORD", help="local, or spark.", rich_help_panel=_ENGINE),
+    ] = None,
+    cell_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--cell-rows", help="Cluster in cells of at most so many rows.", rich_help_panel=_ENGINE
+        ),
+    ] = None,
+    master: Master = None,
+    conf: Conf = None,
     save: SaveRecipe = None,
     record: Annotated[str | None, typer.Option("--record", help=_UNSUPPORTED, hidden=True)] = None,
     as_json: Json = False,
@@ -91,6 +109,7 @@ def anonymize(
             "columns": table.columns(),
             "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
             "method": {"name": method, "seed": seed, "options": {"effort": effort}},
+            "engine": {"name": engine, "cell_rows": cell_rows, "master": master, "conf": read_conf(conf)},
             "output": {"path": None if output is None else str(output), **read_views(views, views_by)},
         }
         recipe = load_recipe(source, changes)
@@ -132,21 +151,33 @@ def publish(
         also = list(also)
         places = Places.of(recipe, Path(recipe.output.path), report=True)
         replaced = _check(places, recipe, also, force=force)
+        show_plan = None if quiet else partial(say, file=sys.stderr)
         several = bool(also) or len(places.tables) > 1
         jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
         with progress_bar(quiet) as progress, compiling_in_background(jobs, progress, quiet):
-            release = _prepare(recipe, also, accept_composition, bound, progress)
+            release = _prepare(recipe, also, accept_composition, bound, progress, show_plan)
             release.write(report=True, force=force, progress=progress)
     return {**_with_files(release.to_dict(), places), "replaced": replaced}
 
 
 def _prepare(
-    recipe: Any, also: list[Path], accept_composition: bool, bound: bool, progress: Progress | None
+    recipe: Any,
+    also: list[Path],
+    accept_composition: bool,
+    bound: bool,
+    progress: Progress | None,
+    show_plan: Callable[[str], None] | None,
 ) -> Any:
     from shoal.workflow.prepare import prepare  # imported after background work has started
 
     return prepare(
-        None, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
+        None,
+        recipe,
+        also=also,
+        accept_composition=accept_composition,
+        bound=bound,
+        progress=progress,
+        show_plan=show_plan,
     )
 
 
@@ -175,7 +206,12 @@ def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bo
     from shoal.recipe import shareable, shared_digest
     from shoal.table.overwriting import refuse_overwriting, replaces_release
 
-    places.check()
+    if recipe.engine.name == "spark":
+        from shoal.release.folder import check_folder
+
+        check_folder(places.target)
+    else:
+        places.check()
     refuse_overwriting([*places.all, *places.stale()], recipe.files | earlier_files(also))
     return replaces_release(places.all, places.manifest, shared_digest(shareable(recipe)), force=force)
 

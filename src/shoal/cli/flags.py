@@ -178,6 +178,21 @@ SaveRecipe = Annotated[
     Path | None,
     typer.Option("--save-recipe", metavar="FILE", help="Also write the flags as a recipe (.toml)."),
 ]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="Where Spark runs: local[4], spark://host:7077.",
+        rich_help_panel="Engine",
+    ),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated.", rich_help_panel="Engine"
+    ),
+]
 Views = Annotated[
     str | None,
     typer.Option(
@@ -203,6 +218,14 @@ def read_goals(goals: Iterable[str] | None) -> list[dict[str, Any]] | None:
     from shoal.recipe.goals import from_text
 
     return [from_text(text) for text in goals] if goals else None
+
+
+def read_conf(conf: Iterable[str] | None) -> dict[str, str] | None:
+    """Return the settings of Spark that flags state; None without flags."""
+    pairs = [setting.partition("=") for setting in conf or []]
+    if not all(key and equals for key, equals, _ in pairs):
+        raise RecipeError("recipe.invalid", "--conf takes KEY=VALUE.", "--conf spark.executor.memory=4g")
+    return {key: value for key, _, value in pairs} or None
 
 
 def read_views(views: str | None, views_by: str | None = None) -> dict[str, Any]:

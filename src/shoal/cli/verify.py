@@ -9,7 +9,17 @@ from xml.etree import ElementTree
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting, say
-from shoal.cli.flags import Goals, TableFlags, Views, read_goals, read_views, with_table_flags
+from shoal.cli.flags import (
+    Conf,
+    Goals,
+    Master,
+    TableFlags,
+    Views,
+    read_conf,
+    read_goals,
+    read_views,
+    with_table_flags,
+)
 from shoal.wording import naming_flags
 
 
@@ -31,14 +41,8 @@ def verify(
     engine: Annotated[
         str, typer.Option("--engine", metavar="WORD", help="duckdb, or spark for a folder.")
     ] = "duckdb",
-    master: Annotated[
-        str | None,
-        typer.Option("--master", metavar="URL", help="Where Spark runs: local[4], spark://host:7077."),
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
-    ] = None,
+    master: Master = None,
+    conf: Conf = None,
     junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -96,10 +100,7 @@ def _spark_settings(
     if original is not None:
         message = "The engine `spark` does not compare a release with its original."
         raise RecipeError("recipe.not_available", message, "leave out --original, or --engine spark")
-    pairs = [setting.partition("=") for setting in conf or []]
-    if not all(key and equals for key, equals, _ in pairs):
-        raise RecipeError("recipe.invalid", "--conf takes KEY=VALUE.", "--conf spark.executor.memory=4g")
-    return master, {key: value for key, _, value in pairs}
+    return master, read_conf(conf) or {}
 
 
 def _check(

@@ -395,7 +395,8 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
     for name, column in recipe.columns.items():
         if column.hierarchy == "induce":
             faults.append(_not_yet(f"induced hierarchies (column `{name}`)"))
-    if recipe.input.table or recipe.input.query or _is_address(recipe.input.path):
+    by_spark = recipe.engine.name == "spark" and not recipe.input.query
+    if (recipe.input.table and not by_spark) or recipe.input.query or _is_address(recipe.input.path):
         faults.append(_not_yet("reading from a database"))
     return faults
 

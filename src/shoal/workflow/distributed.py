@@ -28,24 +28,36 @@ from shoal.report.scale import SMALLEST
 from shoal.stages import Progress, stage
 from shoal.table.codebook import RangeBook
 from shoal.verifier import MeasuredGoal
+from shoal.workflow.spark_input import read_input
 
 
 def make_distributed(
-    frame: Any,
+    frame: Any | None,
     recipe: Recipe,
     *,
     also: Iterable[str | Path] = (),
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
 ) -> Release:
-    """Make a release of a Spark DataFrame that has not been verified yet."""
+    """Make a release of a Spark DataFrame, or of the input of a recipe, that has not been verified yet."""
     if list(also):
         message = "Earlier releases cannot be checked together with a release of the engine `spark`."
         raise RecipeError("recipe.not_available", message, "leave out --also, or use the engine local")
+    from shoal.verifier.spark.session import spark_session, steady
+
+    recipe = recipe.changed({"engine": {"name": "spark"}})
     timings: dict[str, float] = {}
-    found = run(frame, recipe, timings, progress, show_plan=show_plan)
-    with stage(timings, "measure", progress):
-        part = _part(found, recipe)
+    if frame is None:
+        with stage(timings, "start", progress):
+            spark = spark_session(recipe.engine.master, recipe.engine.conf)
+    else:
+        spark = frame.sparkSession
+    with steady(spark):
+        found = run(
+            read_input(spark, recipe) if frame is None else frame, recipe, timings, progress, show_plan
+        )
+        with stage(timings, "measure", progress):
+            part = _part(found, recipe)
     release = Release(
         parts=(part,),
         recipe=recipe,

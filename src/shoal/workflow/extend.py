@@ -22,6 +22,7 @@ from shoal.recipe import Recipe, Shape
 from shoal.recipe.options import SystematicOptions
 from shoal.recode.inside import narrowest_class
 from shoal.recode.publish import publish
+from shoal.release.manifest import Digest
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.stages import Progress, Tick, stage

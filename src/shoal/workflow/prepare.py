@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from shoal.table.read import mark_missing, read, used_columns
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
 from shoal.workflow.several_views import make_views
+from shoal.workflow.spark_input import is_spark
 from shoal.workflow.two_tables import make_two_tables
 
 
@@ -34,13 +35,19 @@ def prepare(
     accept_composition: bool = False,
     bound: bool = True,
     progress: Progress | None = None,
+    show_plan: Callable[[str], None] | None = None,
 ) -> Release:
     """Make a release that has not been verified yet: verify it before handing it out.
 
-    `data` is a frame, or None for the file that the recipe names.
+    `data` is a frame, or None for the file that the recipe names. `show_plan` is called with a sentence about
+    the cells of a Spark table before they are clustered.
     """
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
+    if recipe.engine.name == "spark" or is_spark(data):
+        from shoal.workflow.distributed import make_distributed
+
+        return make_distributed(data, recipe, also=also, progress=progress, show_plan=show_plan)
     companions = Companions.of(recipe, also, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):

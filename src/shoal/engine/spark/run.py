@@ -65,7 +65,6 @@ def run(
     recipe: Recipe,
     timings: dict[str, float],
     progress: Progress | None = None,
-    *,
     show_plan: Callable[[str], None] | None = None,
 ) -> SparkRun:
     """Cluster and publish the rows of a Spark DataFrame."""

@@ -7,7 +7,7 @@ from shoal.verifier.spark.classes import ClassFacts, Source
 
 
 def class_losses(source: Source, facts: ClassFacts, claims: Claims) -> dict[str, float | None]:
-    """Measure the discernibility metric, the average class, and the label's majority, where they are claims."""
+    """Measure the discernibility metric, the average class, and the label's majority, if they are claimed."""
     if "loss" not in claims.sections or not source.table.number:
         return {}
     recipe, suppressed = source.recipe, claimed_suppressed(claims)

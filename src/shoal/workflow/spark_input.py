@@ -1,0 +1,88 @@
+"""Start Spark and read what a recipe names: folders or files of Parquet, ORC and CSV, or a table by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import DataError, RecipeError
+from shoal.recipe import Input, Recipe
+
+_SEPARATORS = (",", ";", "\t", "|")
+_TEXT = {".csv": None, ".tsv": "\t"}
+
+
+def is_spark(data: Any) -> bool:
+    """Return whether data is a Spark DataFrame, without importing Spark."""
+    return any(base.__module__.startswith("pyspark.sql") for base in type(data).__mro__)
+
+
+def read_input(spark: Any, recipe: Recipe) -> Any:
+    """Read the input of a recipe into a Spark DataFrame."""
+    from pyspark.errors import PySparkException
+
+    given = recipe.input
+    if given.table is not None:
+        try:
+            return spark.table(given.table)
+        except PySparkException:
+            message = f"Spark has no table {given.table}."
+            raise DataError("data.unreadable", message, "check the name and the catalog") from None
+    if given.path is None:
+        raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
+    place = _place(recipe, given.path)
+    try:
+        return _read(spark, place, given)
+    except PySparkException:
+        message = f"Spark cannot read {given.path}."
+        raise DataError("data.unreadable", message, "check that the path exists and its format") from None
+
+
+def _place(recipe: Recipe, path: str) -> str:
+    """Return an address as Spark takes it; a bare path is on this machine."""
+    return path if "://" in path else recipe.resolve(path).absolute().as_uri()
+
+
+def _read(spark: Any, place: str, given: Input) -> Any:
+    extension = Path(place).suffix.lower()
+    if extension == ".parquet":
+        return spark.read.parquet(place)
+    if extension == ".orc":
+        return spark.read.orc(place)
+    if extension not in _TEXT and _is_columnar(place):
+        return spark.read.parquet(place)
+    first = _first_line(spark, place, given)
+    separator = given.separator or _TEXT.get(extension) or _separator(first)
+    options = {
+        "sep": separator,
+        "header": given.header,
+        "quote": '"',
+        "escape": '"',
+        "nullValue": "",
+        "emptyValue": "",
+        "mode": "FAILFAST",  # a line that cannot be read is an error, never a row of missing values
+        "inferSchema": False,
+        "ignoreLeadingWhiteSpace": True,
+        "ignoreTrailingWhiteSpace": True,
+        "encoding": given.encoding or "UTF-8",
+    }
+    frame = spark.read.options(**options).csv(place)
+    return frame if given.names is None else frame.toDF(*given.names)
+
+
+def _is_columnar(place: str) -> bool:
+    """Return whether a local folder without an extension holds Parquet files."""
+    folder = Path(place.removeprefix("file://"))
+    return folder.is_dir() and any(folder.glob("*.parquet"))
+
+
+def _first_line(spark: Any, place: str, given: Input) -> str:
+    if given.separator is not None:
+        return ""
+    found = spark.read.option("encoding", given.encoding or "UTF-8").text(place).limit(1).collect()
+    return str(found[0][0]) if found else ""
+
+
+def _separator(line: str) -> str:
+    """Return the separator that the header has most of; a comma where it has none."""
+    return max(_SEPARATORS, key=line.count)
