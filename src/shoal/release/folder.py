@@ -69,11 +69,14 @@ def write_folder(
     places = [target, manifest_path(target), *([report_path(target)] if report else [])]
     refuse_overwriting(places, release.reads)
     replaces_release(places, places[1], shared_digest(shareable(release.recipe)), force=force)
-    with _hidden_folder(target) as hidden:
+    from shoal.engine.spark.progress import watched
+    from shoal.engine.spark.settings import sized
+
+    with _hidden_folder(target) as hidden, sized(rows.spark, rows.height):
         made = hidden / f"rows{target.suffix.lower()}"
-        with stage(release.timings, "write", progress):
+        with stage(release.timings, "write", progress) as tick, watched(rows.spark, tick):
             _write_rows(release, rows, made)
-        with stage(release.timings, "verify", progress):
+        with stage(release.timings, "verify", progress) as tick, watched(rows.spark, tick):
             _verify_written(release, rows, made)
             digests = file_digests(rows.spark, made)
         _finish(release, made, places, digests, report=report, progress=progress)
@@ -135,8 +138,11 @@ def verify_rows(release: Release, rows: Distributed) -> None:
 
 def measured_rows(release: Release, rows: Distributed) -> Verdict:
     """Return the verdict about the rows that Spark holds."""
+    from shoal.engine.spark.settings import sized
+
     frame, person = (rows.frame(), "") if release.recipe.subject is None else rows.with_people()
-    return verify_frame(rows.spark, frame, release.recipe, rows=rows.height, person=person)
+    with sized(rows.spark, rows.height):
+        return verify_frame(rows.spark, frame, release.recipe, rows=rows.height, person=person)
 
 
 def file_digests(spark: Any, folder: Path) -> dict[str, str]:

@@ -16,7 +16,9 @@ from shoal.engine.spark.aggregates import (
     count_values,
 )
 from shoal.engine.spark.measured import total, worst
+from shoal.engine.spark.progress import watched
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
+from shoal.engine.spark.settings import sized
 from shoal.errors import RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
@@ -56,7 +58,7 @@ def make_distributed(
         found = run(
             read_input(spark, recipe) if frame is None else frame, recipe, timings, progress, show_plan
         )
-        with stage(timings, "measure", progress):
+        with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
             part = _part(found, recipe)
     release = Release(
         parts=(part,),

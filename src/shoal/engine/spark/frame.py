@@ -56,6 +56,13 @@ class SparkTable:
         kept = plain.select(*(f"c{at}" for at in chosen)).toDF(*(f"c{at}" for at in range(len(chosen))))
         return cls(kept, tuple(present[at] for at in chosen))
 
+    def spread(self, tasks: int) -> SparkTable:
+        """Return the table in at least as many partitions as tasks run at the same time."""
+        rdd = getattr(self.frame, "rdd", None)  # a Connect frame has none
+        if rdd is None or rdd.getNumPartitions() >= tasks:
+            return self
+        return SparkTable(self.frame.repartition(2 * tasks), self.names)
+
     def plain(self, name: str) -> str:
         """Return the plain name of a column."""
         return f"c{self.names.index(name)}"

@@ -19,8 +19,10 @@ from shoal.engine.spark import tasks
 from shoal.engine.spark.columns import find_codebook
 from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.memory import refuse_large
+from shoal.engine.spark.progress import watched
 from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.schema import ABOUT, arrow_schema, prepared_schema, published_columns, released_schema
+from shoal.engine.spark.settings import cores, sized
 from shoal.errors import Fault, InfeasibleError
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
@@ -68,21 +70,37 @@ def run(
     show_plan: Callable[[str], None] | None = None,
 ) -> SparkRun:
     """Cluster and publish the rows of a Spark DataFrame."""
-    table = SparkTable.of(frame, recipe)
-    with stage(timings, "read", progress):
-        codebook = find_codebook(table, recipe)
+    spark = frame.sparkSession
+    table = SparkTable.of(frame, recipe).spread(cores(spark))
+    with stage(timings, "read", progress) as tick:
+        with sized(spark, 0), watched(spark, tick):
+            codebook = find_codebook(table, recipe)
         check_feasible(codebook.rows, recipe.privacy.k)
+    with sized(spark, codebook.rows):
+        return _run(table, codebook, recipe, timings, progress, show_plan)
+
+
+def _run(
+    table: SparkTable,
+    codebook: Codebook,
+    recipe: Recipe,
+    timings: dict[str, float],
+    progress: Progress | None,
+    show_plan: Callable[[str], None] | None,
+) -> SparkRun:
+    """Cluster and publish the rows of a table whose codebook is known."""
+    spark = table.frame.sparkSession
     method, reason = choose(recipe.method.name, codebook.rows)
     prepared = _prepared(table, codebook)
     try:
-        with stage(timings, "encode", progress):
+        with stage(timings, "encode", progress) as tick, watched(spark, tick):
             rows = SparkRows(prepared, codebook)
             missing = _missing(rows, recipe)
         cell_rows = recipe.engine.cell_rows or CELL_ROWS
-        with stage(timings, "plan", progress):
+        with stage(timings, "plan", progress) as tick, watched(spark, tick):
             plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
-            refuse_large(plan, codebook, prepared.sparkSession, cell_rows, show_plan)
-        with stage(timings, "cluster", progress):
+            refuse_large(plan, codebook, spark, cell_rows, show_plan)
+        with stage(timings, "cluster", progress) as tick, watched(spark, tick):
             made = _clustered(
                 rows, plan, table, method, recipe_of_cells(codebook.recipe, codebook.rows, missing)
             )

@@ -1,0 +1,58 @@
+"""Report how far Spark's jobs are, and cancel them when the run is interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any
+from uuid import uuid4
+
+from shoal.stages import Tick
+
+_SECONDS = 0.5
+
+
+@contextmanager
+def watched(spark: Any, tick: Tick) -> Iterator[None]:
+    """Call `tick` with the share of tasks that are done, as Spark's status tracker counts them."""
+    context = getattr(spark, "_sc", None)
+    if context is None:  # Connect does not show its jobs
+        yield
+        return
+    group, ended = f"shoal-{uuid4().hex}", Event()
+    context.setJobGroup(group, "shoal", interruptOnCancel=True)
+    thread = Thread(target=_watch, args=(context.statusTracker(), group, tick, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # the reason why it ended matters more
+            context.cancelJobGroup(group)
+        raise
+    finally:
+        ended.set()
+        thread.join()
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+def _watch(tracker: Any, group: str, tick: Tick, ended: Event) -> None:
+    highest = 0.0
+    while not ended.wait(_SECONDS):
+        with suppress(Exception):  # a job may end while it is asked about
+            done, total = _tasks(tracker, group)
+            highest = max(highest, 0.99 * done / total if total else 0.0)
+            tick(highest, f"{done:,} of {total:,} tasks")
+
+
+def _tasks(tracker: Any, group: str) -> tuple[int, int]:
+    """Count the tasks of all stages that Spark still knows: those that are done, and all."""
+    done = total = 0
+    for job in tracker.getJobIdsForGroup(group):
+        info = tracker.getJobInfo(job)
+        for number in [] if info is None else info.stageIds:
+            found = tracker.getStageInfo(number)
+            if found is not None:
+                done += found.numCompletedTasks
+                total += found.numTasks
+    return done, total
