@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo demo-spark test test-slow lint bench clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -22,6 +22,14 @@ help:  ## list the targets
 demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to verified release
 	@$(BIN)/shoal demo --dir demo
 
+.venv/.spark: .venv/.runtime
+	@echo "Installing PySpark into .venv: a minute or so, once. It needs Java 17 or later."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[spark]'
+	@touch $@
+
+demo-spark: .venv/.spark  ## the same with a million rows on Spark, on this machine
+	@$(BIN)/shoal demo --dir demo-spark --rows 1000000 --engine spark
+
 test: .venv/.complete  ## lint, then run all tests
 	$(BIN)/shoal warm --methods all --quiet & $(MAKE) --no-print-directory lint && wait
 	$(BIN)/python -m pytest -n 2 --durations=15
@@ -39,4 +47,4 @@ bench: .venv/.complete  ## speed and loss, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py
 
 clean:  ## remove what the other targets made
-	rm -rf .venv demo .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo demo-spark .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -23,6 +23,7 @@ def demo(
     rows: Annotated[
         int, typer.Option("--rows", min=100, help="Number of hospital stays to generate.")
     ] = 10_000,
+    engine: Annotated[str | None, typer.Option("--engine", metavar="WORD", help="local, or spark.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,7 +41,7 @@ def demo(
             recipe_path = write_hospital(folder, rows, 0)
         except OSError as error:
             raise unwritable(folder / "hospital.csv", error) from None
-        changes = {"output": {"path": str(folder / _RELEASE)}}
+        changes = {"output": {"path": str(folder / _RELEASE)}, "engine": {"name": engine}}
         # The release belongs to the demo, even if an earlier version used another recipe.
         result = publish(Recipe.load(recipe_path, changes=changes), quiet, force=True)
         if as_json:
@@ -72,7 +73,9 @@ def _show(recipe_path: Path, result: dict[str, Any], seconds: float) -> None:
     """Show a few released rows (raw rows must not be shown) and what to do next."""
     import polars as pl
 
-    released = pl.read_csv(result["output"], infer_schema=False)
+    output = Path(result["output"])
+    first = output / "part-00000.csv" if output.is_dir() else output
+    released = pl.read_csv(first, infer_schema=False)
     say(summary(result))
     say("\nSome released rows:")
     with pl.Config(tbl_rows=8, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_cols=-1):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
-from shoal.recipe import EXTENSIONS, shareable, shared_digest
+from shoal.recipe import EXTENSIONS, Recipe, shareable, shared_digest
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
 from shoal.release.writing import note_earlier
@@ -133,16 +133,16 @@ def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
 
 def verify_rows(release: Release, rows: Distributed) -> None:
     """Let Spark recompute every promise from the rows that it holds; raise if one is broken."""
-    accept(measured_rows(release, rows), release.numbers, release.shape)
+    accept(measured_rows(rows, release.recipe), release.numbers, release.shape)
 
 
-def measured_rows(release: Release, rows: Distributed) -> Verdict:
+def measured_rows(rows: Distributed, recipe: Recipe) -> Verdict:
     """Return the verdict about the rows that Spark holds."""
     from shoal.engine.spark.settings import sized
 
-    frame, person = (rows.frame(), "") if release.recipe.subject is None else rows.with_people()
+    frame, person = (rows.frame(), "") if recipe.subject is None else rows.with_people()
     with sized(rows.spark, rows.height):
-        return verify_frame(rows.spark, frame, release.recipe, rows=rows.height, person=person)
+        return verify_frame(rows.spark, frame, recipe, rows=rows.height, person=person)
 
 
 def file_digests(spark: Any, folder: Path) -> dict[str, str]:

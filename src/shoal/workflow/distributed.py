@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.dangers import Danger, alike_danger, dominated_danger, unique_dangers, warn_of
 from shoal.engine.cells.in_memory import cells_remark
+from shoal.engine.cells.tree import is_alike
 from shoal.engine.spark.aggregates import (
     ClassCounts,
     ValueCounts,
@@ -19,10 +20,11 @@ from shoal.engine.spark.measured import total, worst
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
 from shoal.engine.spark.settings import sized
-from shoal.errors import RecipeError
+from shoal.errors import InfeasibleError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.release.distributed import Distributed, layout_of
+from shoal.release.folder import measured_rows
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.report.profile import ColumnProfile, Profile, SensitiveProfile
@@ -94,16 +96,17 @@ def _part(found: SparkRun, recipe: Recipe) -> Part:
     }
     dangers = _dangers(found, counts, values, recipe)
     suppressed = found.rows - counts.rows
+    rows = Distributed(found, layout, counts.classes, counts.rows)
     return Part(
         title="",
-        frame=Distributed(found, layout, counts.classes, counts.rows),
+        frame=rows,
         recipe=recipe,
         numbers=Numbers(
             released=counts.rows,
             suppressed=suppressed,
             classes=counts.classes,
             k=counts.people,
-            goals=_goals(found, counts, recipe),
+            goals=_goals(found, counts, rows, recipe),
             loss=_loss(found, counts, suppressed, "lost", recipe),
             loss_tight=_loss(found, counts, suppressed, "tight", recipe),
         ),
@@ -113,13 +116,37 @@ def _part(found: SparkRun, recipe: Recipe) -> Part:
     )
 
 
-def _goals(found: SparkRun, counts: ClassCounts, recipe: Recipe) -> tuple[MeasuredGoal, ...]:
+def _goals(
+    found: SparkRun, counts: ClassCounts, rows: Distributed, recipe: Recipe
+) -> tuple[MeasuredGoal, ...]:
+    """Return every goal, asked and achieved."""
     people = "rows" if recipe.subject is None else "people"
     k = recipe.privacy.k
+    if recipe.privacy.goal and _are_merged(found, counts):
+        return _measured_goals(rows, recipe)
     goals = [MeasuredGoal("k-anonymity", None, k, counts.people, counts.people >= k, counts=people)]
     for goal, achieved in zip(recipe.privacy.goal, worst(found.reports, recipe), strict=True):
         variant = getattr(goal, "variant", getattr(goal, "distance", None))
         goals.append(MeasuredGoal(goal.type, goal.column, goal.asked, achieved, True, variant, people))
+    return tuple(goals)
+
+
+def _are_merged(found: SparkRun, counts: ClassCounts) -> bool:
+    """Return whether classes of different cells were published alike, or rows were not clustered at all."""
+    clustered = [report for report in found.reports if not is_alike(report["path"])]
+    return len(clustered) < len(found.reports) or counts.classes < sum(r["classes"] for r in clustered)
+
+
+def _measured_goals(rows: Distributed, recipe: Recipe) -> tuple[MeasuredGoal, ...]:
+    """Measure the goals on the classes as they were published: no cell has seen those that are merged."""
+    goals = measured_rows(rows, recipe).goals
+    failing = [goal for goal in goals if not goal.holds]
+    if failing:
+        message = (
+            f"Classes of different cells are published alike and share people, so that {failing[0].type} is "
+            f"{failing[0].achieved}, not {failing[0].asked}."
+        )
+        raise InfeasibleError("infeasible.goal", message, "raise cell_rows, or use the engine local")
     return tuple(goals)
 
 
