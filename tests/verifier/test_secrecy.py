@@ -78,7 +78,8 @@ def test_every_code_is_provoked_here() -> None:
     # test_verify_goals does so for all kinds of goals
     of_nh = {"verify.fit", "verify.not_verifiable"}  # test_verify_fits does the same
     of_kept = {"verify.unique"}  # and test_verify_dangers
-    assert set(CASES) | of_two_files | of_goals | of_nh | of_kept == set(PROBLEMS)
+    of_folders = {"verify.parts"}  # and test_parts
+    assert set(CASES) | of_two_files | of_goals | of_nh | of_kept | of_folders == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
 
 
@@ -173,11 +174,14 @@ def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
     others = {name.split(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"shoal"}
 
     assert ours == {"shoal.errors", "shoal.recipe", "shoal.recipe.goals"}
-    assert others == {"duckdb", "numpy", "pyarrow"}
+    assert others == {"duckdb", "numpy", "pyarrow", "pyspark"}
 
 
-def test_importing_the_verifier_loads_neither_duckdb_nor_pyarrow() -> None:
-    code = "import sys, shoal.verifier; print(sorted({'duckdb', 'pyarrow', 'polars'} & set(sys.modules)))"
+def test_importing_the_verifier_loads_no_engine() -> None:
+    code = """
+import sys, shoal.verifier.spark
+print(sorted({'duckdb', 'pyarrow', 'polars', 'pyspark'} & set(sys.modules)))
+"""
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -17,7 +17,10 @@ SETTINGS = {
     # Compiling a query takes longer than to run it on a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
     "spark.driver.memory": "1g",
+    "spark.shuffle.compress": "false",
+    "spark.locality.wait": "0",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }

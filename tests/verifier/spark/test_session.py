@@ -33,6 +33,15 @@ def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, lacking:
     assert "Java 17" in caught.value.hint
 
 
+def test_on_a_cluster_spark_remembers_how_tables_were_made(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tampered.release(tmp_path / "out.parquet")
+    monkeypatch.setattr("shoal.verifier.spark.classes._is_local", lambda spark: False)
+
+    assert verify_folder(spark, str(folder), tampered.RECIPE).holds
+
+
 def test_a_session_has_its_own_settings_again(spark: Any) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
 

@@ -58,11 +58,17 @@ def test_another_number_of_rows_is_found_without_the_manifest(
     """The maker knows how many rows it wrote: whatever adds or drops some is found by that alone."""
     folder = tampered.release(tmp_path / "out.parquet")
     change(folder)
-    rows = verify(folder, RECIPE, manifest=False).rows
+    more_or_fewer = (
+        tampered.drop_a_file,
+        tampered.drop_the_last_file,
+        tampered.duplicate_a_file,
+        tampered.remove_a_row,
+        tampered.duplicate_a_row,
+    )
 
     found = "verify.rows" in codes(verify(folder, RECIPE, manifest=False, rows=13))
 
-    assert found is (rows != 13 and change not in (tampered.truncate_a_file, tampered.change_a_header))
+    assert found is (change in more_or_fewer)
 
 
 def test_forged_numbers_are_found(spark: Any, tmp_path: Path) -> None:

@@ -122,11 +122,11 @@ def append_all(
             whole = replace(loaded, table=table)
         else:  # a part without rows does not tell its types
             types = whole.types if any(whole.types) else loaded.types
-            whole = replace(whole, rows=whole.rows + loaded.rows, types=types)
+            whole = replace(whole, types=types)
     session.rows(f"DROP TABLE IF EXISTS {PART}")
     if whole is None:
         raise UnreadableError("verify.empty", "The folder has no parts.")
-    return whole
+    return replace(whole, rows=_count(session, table))
 
 
 def header_names(expected: Collection[str], *, spreadsheet_safe: bool) -> list[str]:

@@ -45,13 +45,26 @@ class Source:
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Keep what several queries need: it is computed once."""
-        self.kept.append(frame.persist())
-        return frame
+        self.kept.append(keep(self.spark, frame))
+        return self.kept[-1]
 
     def release(self) -> None:
         """Let go of all that is kept."""
         while self.kept:
             self.kept.pop().unpersist()
+
+
+def keep(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """Compute a table once, when it is first needed.
+
+    On a cluster Spark has to remember how, because a machine may be lost. In a single process nothing is lost
+    that is not lost altogether, and queries on a table without a past are planned in half the time.
+    """
+    return frame.localCheckpoint(eager=False) if _is_local(spark) else frame.persist()
+
+
+def _is_local(spark: SparkSession) -> bool:
+    return str(spark.conf.get("spark.master", "")).startswith("local")
 
 
 def build(
@@ -75,9 +88,9 @@ def build(
     cells = grouped.agg(sql.count(sql.lit(1)).alias("times"))
     cells = cells.withColumn("class", key([cells[cell] for cell in of_class]))
     size = sql.sum("times") if people is None else sql.count_distinct(cells["person"])
-    cells = cells.persist()
+    cells = keep(spark, cells)
     classes = cells.groupBy("class", *of_class).agg(sql.sum("times").alias("n_rows"), size.alias("size"))
-    classes = classes.persist()
+    classes = keep(spark, classes)
     return Source(spark, table, recipe, cells, classes, people is not None, [cells, classes])
 
 

@@ -8,13 +8,13 @@ multiplied as decimals, which are exact, and divided once as doubles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, LDiversity, TCloseness
-from shoal.verifier.cells.places import order, tree
+from shoal.verifier.cells.places import Tree, order, tree
 from shoal.verifier.goals.registry import judge_k, refuse_unknown
-from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
+from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated, variant
 from shoal.verifier.spark.classes import ClassFacts, Source
 from shoal.verifier.spark.closeness import hierarchical, ordered
 from shoal.verifier.spark.counted import Counts, count_places, count_values, texts
@@ -58,19 +58,12 @@ _DISCLOSURE = (
 
 
 class _Asked(NamedTuple):
-    """A goal, and the column of a query that has its number for each class."""
+    """A goal, its place in the recipe, and the column of a query that has its number for each class."""
 
+    at: int
     goal: Goal
     rule: Rule
     number: str
-
-
-@dataclass
-class _Query:
-    """A table that has ``n_rows`` and the numbers of some goals for each class."""
-
-    numbers: DataFrame | None = None
-    asked: list[_Asked] = field(default_factory=list)
 
 
 def measure(source: Source, facts: ClassFacts) -> list[Finding]:
@@ -79,35 +72,34 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
     refuse_unknown(recipe)
     smaller = Score(recipe.privacy.k, facts.small_classes, facts.small_rows)
     findings: dict[int, Finding] = {}
-    queries: dict[object, _Query] = {}
+    queries: dict[tuple[str | None, tuple[str, ...]], list[_Asked]] = {}
     for at, goal in enumerate(recipe.privacy.goal):
-        name = f"number{at}"
         if not all(map(source.table.has_once, goal.columns)):
             # A column that is not there, or twice, is a problem already.
             findings[at] = Finding(stated(goal, source.counts), None)
-        elif isinstance(goal, TCloseness) and goal.distance != "equal":
-            found = _distances(source, goal)
-            if isinstance(found, Finding):
-                findings[at] = found
-            else:
-                rule = at_most("verify.t", goal.t)
-                queries[at] = _Query(found.withColumnRenamed("number", name), [_Asked(goal, rule, name)])
-        else:
-            query = queries.setdefault(goal.columns, _Query())
-            query.asked.append(_Asked(goal, _rule(goal), name))
-    for columns, query in queries.items():
-        if isinstance(columns, tuple):
-            query.numbers = _numbers(source, count_values(source, columns), query.asked)
-        for asked, scores in zip(query.asked, _scores(source, query), strict=True):
-            findings[int(asked.number.removeprefix("number"))] = _judge(source, asked, scores)
+            continue
+        is_distance = isinstance(goal, TCloseness) and goal.distance != "equal"
+        asked = _Asked(at, goal, _rule(goal), "number" if is_distance else f"number{at}")
+        queries.setdefault((variant(goal) if is_distance else None, goal.columns), []).append(asked)
+    for (distance, _), query in queries.items():
+        findings |= _measured(source, query) if distance is None else _distances(source, query)
     k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
     return [k, *(findings[at] for at in range(len(recipe.privacy.goal)))]
 
 
-def _judge(source: Source, asked: _Asked, scores: list[Score]) -> Finding:
-    if isinstance(asked.goal, LDiversity) and asked.goal.variant != "entropy":
-        scores = [s._replace(number=int(s.number)) if s.number < float("inf") else s for s in scores]
-    return judge(source, asked.goal, scores, asked.rule)
+def _measured(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
+    """Measure goals that are about the same columns."""
+    numbers = _numbers(source, count_values(source, asked[0].goal.columns), asked)
+    return _judged(source, asked, numbers)
+
+
+def _judged(source: Source, asked: Sequence[_Asked], numbers: DataFrame) -> dict[int, Finding]:
+    found = {}
+    for each, scores in zip(asked, _scores(source, asked, numbers), strict=True):
+        if isinstance(each.goal, LDiversity) and each.goal.variant != "entropy":
+            scores = [s._replace(number=int(s.number)) if s.number < inf else s for s in scores]  # noqa: PLW2901
+        found[each.at] = judge(source, each.goal, scores, each.rule)
+    return found
 
 
 def _rule(goal: Goal) -> Rule:
@@ -159,26 +151,26 @@ def _recursive(goal: LDiversity) -> str:
     return f"CAST(aggregate({counts}, {start}, (found, n) -> {step}).places AS DOUBLE)"
 
 
-def _distances(source: Source, goal: TCloseness) -> DataFrame | Finding:
-    """Give every class its distance along an order or in a tree; or say why that cannot be done."""
+def _distances(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
+    """Measure goals on one distance along an order or in a tree; or say why that cannot be done."""
+    goal = asked[0].goal
     (name,) = goal.columns
     found, stored = texts(source, name), source.table.stored(name)
-    if goal.distance == "ordered":
-        places = order(source.recipe, name, found, stored)
-        if isinstance(places, Problem):
-            return Finding(stated(goal, source.counts), places)
-        return ordered(source, count_places(source, name, places))
-    above = tree(source.recipe, name, found, stored)
-    if isinstance(above, Problem):
-        return Finding(stated(goal, source.counts), above)
-    return hierarchical(source, count_places(source, name, above.places), above)
+    place = order if variant(goal) == "ordered" else tree
+    placed = place(source.recipe, name, found, stored)
+    if isinstance(placed, Problem):
+        return {each.at: Finding(stated(each.goal, source.counts), placed) for each in asked}
+    if isinstance(placed, Tree):
+        numbers = hierarchical(source, count_places(source, name, placed.places), placed)
+    else:
+        numbers = ordered(source, count_places(source, name, placed))
+    return _judged(source, asked, numbers)
 
 
-def _scores(source: Source, query: _Query) -> list[list[Score]]:
+def _scores(source: Source, asked: Sequence[_Asked], numbers: DataFrame) -> list[list[Score]]:
     """Return for each goal of a query the worst number that meets it, and the worst that does not."""
-    assert query.numbers is not None
     wanted, limits = [], {}
-    for at, (_, rule, number) in enumerate(query.asked):
+    for at, _, rule, number in asked:
         limits[f"limit{at}"] = float(rule.limit)
         worst = "min" if rule.sign == ">=" else "max"
         for meets in (f"{number} {rule.sign} :limit{at}", f"NOT {number} {rule.sign} :limit{at}"):
@@ -187,7 +179,7 @@ def _scores(source: Source, query: _Query) -> list[list[Score]]:
             )
             wanted.append(f"sum(n_rows) FILTER (WHERE {meets})")
     sql = f"SELECT {', '.join(wanted)} FROM {{numbers}}"
-    (found,) = source.spark.sql(sql, args=limits, numbers=query.numbers).collect()
+    (found,) = source.spark.sql(sql, args=limits, numbers=numbers).collect()
     pairs = [(*found[at], found[at + 1]) for at in range(0, len(found), 2)]
     scores = [Score(worst, int(classes), int(rows or 0)) for worst, classes, rows in pairs]
     return [[s for s in scores[at : at + 2] if s.classes] for at in range(0, len(scores), 2)]
