@@ -69,6 +69,7 @@ def write_folder(
     places = [target, manifest_path(target), *([report_path(target)] if report else [])]
     refuse_overwriting(places, release.reads)
     replaces_release(places, places[1], shared_digest(shareable(release.recipe)), force=force)
+    from shoal.engine.spark.files import file_digests
     from shoal.engine.spark.progress import watched
     from shoal.engine.spark.settings import sized
 
@@ -143,15 +144,6 @@ def measured_rows(rows: Distributed, recipe: Recipe) -> Verdict:
     frame, person = (rows.frame(), "") if recipe.subject is None else rows.with_people()
     with sized(rows.spark, rows.height):
         return verify_frame(rows.spark, frame, recipe, rows=rows.height, person=person)
-
-
-def file_digests(spark: Any, folder: Path) -> dict[str, str]:
-    """Return the digest of each file, by its name."""
-    from pyspark.sql import functions as f
-
-    files = spark.read.format("binaryFile").load(folder.absolute().as_uri())
-    found = files.select("path", f.sha2("content", 256).alias("digest")).collect()
-    return {Path(row.path).name: row.digest for row in sorted(found, key=lambda row: str(row.path))}
 
 
 def _finish(

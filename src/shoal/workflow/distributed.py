@@ -16,6 +16,7 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_values,
 )
+from shoal.engine.spark.input import read_input
 from shoal.engine.spark.measured import total, worst
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
@@ -32,7 +33,6 @@ from shoal.report.scale import SMALLEST
 from shoal.stages import Progress, stage
 from shoal.table.codebook import RangeBook
 from shoal.verifier import MeasuredGoal
-from shoal.workflow.spark_input import read_input
 
 
 def make_distributed(

@@ -13,6 +13,7 @@ from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
 from shoal.dangers import Values, refuse_unique, warn_of
+from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe, Shape
 from shoal.release.release import Release
@@ -23,7 +24,6 @@ from shoal.table.read import mark_missing, read, used_columns
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
 from shoal.workflow.several_views import make_views
-from shoal.workflow.spark_input import is_spark
 from shoal.workflow.two_tables import make_two_tables
 
 

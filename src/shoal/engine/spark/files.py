@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark.tasks import limit_threads
@@ -110,6 +111,15 @@ def write_csv(rows: Any, layout: Layout, folder: str, *, spreadsheet_safe: bool)
     plain = rows.select(*(name for name, _ in layout.columns))
     task = CsvLines(tuple(real for _, real in layout.columns), spreadsheet_safe)
     plain.mapInArrow(task, "value string").write.mode("overwrite").text(folder)
+
+
+def file_digests(spark: Any, folder: Path) -> dict[str, str]:
+    """Return the digest of each file, by its name."""
+    from pyspark.sql import functions as f
+
+    files = spark.read.format("binaryFile").load(folder.absolute().as_uri())
+    found = files.select("path", f.sha2("content", 256).alias("digest")).collect()
+    return {Path(row.path).name: row.digest for row in sorted(found, key=lambda row: str(row.path))}
 
 
 @dataclass(frozen=True)
