@@ -17,7 +17,7 @@ from shoal.engine.spark.tasks import limit_threads
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FILE_ROWS = 1_000_000
+FILE_ROWS = 250_000
 _SAMPLED = 64  # classes for each boundary
 
 
