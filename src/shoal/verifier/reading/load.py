@@ -118,7 +118,7 @@ def append_all(
         session.rows(f"{verb} FROM {PART}")
         if whole is None:
             whole = replace(loaded, table=table)
-        else:  # a part without rows does not tell its types
+        else:  # the types of a part without rows are unknown
             types = whole.types if any(whole.types) else loaded.types
             whole = replace(whole, rows=whole.rows + loaded.rows, types=types)
     session.rows(f"DROP TABLE IF EXISTS {PART}")
@@ -128,12 +128,12 @@ def append_all(
 
 
 def header_names(expected: Collection[str], *, spreadsheet_safe: bool) -> list[str]:
-    """List the names that a header line may show: a spreadsheet's mark may stand before them."""
+    """List the names that a header line may show: they may be prefixed with an apostrophe for spreadsheets."""
     return [*expected, *(f"'{name}" for name in expected if spreadsheet_safe)]
 
 
 def unmarked(loaded: Loaded, *, spreadsheet_safe: bool) -> Loaded:
-    """Take the marks of a spreadsheet from the header; those of cells stay."""
+    """Remove the apostrophes from the header; those of cells stay."""
     names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
     return replace(loaded, names=names, marked=spreadsheet_safe)
 
