@@ -128,7 +128,7 @@ def append_all(
 
 
 def header_names(expected: Collection[str], *, spreadsheet_safe: bool) -> list[str]:
-    """List the names that a header line may show: they may be prefixed with an apostrophe for spreadsheets."""
+    """List the names that a header line may show, with or without the apostrophe for spreadsheets."""
     return [*expected, *(f"'{name}" for name in expected if spreadsheet_safe)]
 
 
