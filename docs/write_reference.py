@@ -31,8 +31,8 @@ def commands_page() -> str:
         "",
         "Every command takes `--json` (one JSON object on stdout; all else on stderr) and `--quiet`, and",
         "shows progress on a terminal. Exit status: 0 done; 1 a promise does not hold; 2 bad usage, recipe",
-        "or data; 3 the goals cannot be met by any partition of this table; 4 an internal error; 130",
-        "interrupted.",
+        "or data; 3 the goals cannot be met by any partition of this table, or the tables published together",
+        "reveal too much; 4 an internal error; 130 interrupted.",
     ]
     for name, command in _commands(typer.main.get_command(app), "shoal"):
         lines += ["", f"## {name}", "", inspect.cleandoc(command.help or ""), ""]
@@ -73,8 +73,8 @@ def errors_page() -> str:
         "## Errors",
         "",
         "Raised as `shoal.ShoalError` with `code`, `message`, `hint` and `faults`; the command line prints",
-        "them on stderr (with `--json` also as a JSON object on stdout). Exit status: 3 for `infeasible.*`,",
-        "1 for `promise.*`, 2 for the rest.",
+        "them on stderr (with `--json` also as a JSON object on stdout). Exit status: 3 for `infeasible.*`",
+        "and `composition.refused`, 1 for `promise.*`, 2 for the rest.",
         "",
         "| code | meaning |",
         "|---|---|",

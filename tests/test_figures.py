@@ -149,7 +149,17 @@ def test_losses_under_goals_in_the_benchmarks_are_the_stored_ones():
         }
 
 
-# Comparisons in the text: where it stands, the text with figures from the results, and whether it holds
+def test_costs_of_goals_are_the_stored_ones():
+    rows = {row[0]: row[1:] for row in table("../goals.md", "method | k alone")}
+    assert sorted(rows) == sorted(ALL)
+    for at, goal in enumerate(GOALS, start=1):
+        losses = medians(UNDER_GOALS["results"], goal=goal)
+        for name in STORED:
+            assert number(rows[name][at]) == round(losses[NORMAL if name == OWN else name]), (name, goal)
+    assert [number(row[0]) for row in rows.values()] == sorted(number(row[0]) for row in rows.values())
+
+
+# Comparisons in the text: where it is, the text with figures from the results, and whether it holds
 
 
 def lowest_everywhere(contender):

@@ -79,12 +79,14 @@ def anonymize(
     ] = False,
     engine: Annotated[
         str | None,
-        typer.Option("--engine", metavar="WORD", help="local, or spark.", rich_help_panel=_ENGINE),
+        typer.Option(
+            "--engine", metavar="WORD", help="Where to run: local or spark.", rich_help_panel=_ENGINE
+        ),
     ] = None,
     cell_rows: Annotated[
         int | None,
         typer.Option(
-            "--cell-rows", help="Cluster in cells of at most so many rows.", rich_help_panel=_ENGINE
+            "--cell-rows", help="Cluster in cells of at most this many rows.", rich_help_panel=_ENGINE
         ),
     ] = None,
     master: Master = None,

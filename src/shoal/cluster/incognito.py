@@ -36,7 +36,7 @@ class Incognito(Clusterer[IncognitoOptions]):
     Notes
     -----
     After [lefevre2005]_: what is not k-anonymous in some of the columns is not in all of them, and
-    what is k-anonymous stays so at higher levels. Sets of columns are looked at from small to large,
+    what is k-anonymous stays so at higher levels. Sets of columns are examined from small to large,
     and only what neither rule decides is counted, on distinct tuples. A column without a hierarchy
     gets the default interval tree. Settled here: a value at level h is published as its highest
     ancestor of height h or less, so that uneven trees have levels too; distortion is that of uniform

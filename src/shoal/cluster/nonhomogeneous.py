@@ -26,7 +26,7 @@ class NH(Clusterer[NHOptions]):
     -----
     After [wong2010]_. The release has no classes. Its guarantee: at least k originals fit each
     published row, and each original fits at least k published rows, in every one of the k shifts.
-    Whoever knows for certain which row is one person's knows the shift of the whole group.
+    Anyone who knows for certain which row is one person's knows the shift of the whole group.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class OKA(Clusterer[OKAOptions]):
     named in the paper's conclusion and not specified there: a further iteration starts from each
     class's row nearest to its centroid; a small class is suppressed when that costs less than
     filling it with the nearest rows given up, less what these would have added where they came
-    from. Classes are looked at in their order until `may_suppress` is used up.
+    from. Classes are examined in their order until `may_suppress` is used up.
 
     Why every class has k rows, and what privacy goals change: `cluster.joining.Joining`.
 

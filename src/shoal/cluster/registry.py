@@ -157,7 +157,7 @@ _ALL = [
     ),
 ]
 METHODS: dict[str, MethodInfo] = {info.name: info for info in _ALL}
-AUTO_NORMAL_ROWS = 2_000_000  # above this, normal effort takes longer than a coffee
+AUTO_NORMAL_ROWS = 2_000_000  # above this, normal effort takes more than a few minutes
 
 
 def choose(name: str, n_rows: int) -> tuple[MethodInfo, str]:

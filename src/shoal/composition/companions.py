@@ -15,7 +15,7 @@ from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
 from shoal.privacy.goalset import holds_on
 from shoal.recipe import Column, Recipe
-from shoal.recipe.goals import AlphaK, Goal, LDiversity
+from shoal.recipe.goals import Goal
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
@@ -123,11 +123,11 @@ def _goals(asked: Sequence[Goal]) -> list[JointGoal]:
     return [
         JointGoal(f"{goal.type} of {', '.join(goal.columns)}", goal.columns, _tester(goal))
         for goal in asked
-        if isinstance(goal, (LDiversity, AlphaK))
+        if not goal.compares
     ]
 
 
-def _tester(goal: LDiversity | AlphaK) -> Any:
+def _tester(goal: Goal) -> Any:
     def holds(multiset: Mapping[tuple[Any, ...], int]) -> bool:
         return holds_on(goal, [count for value, count in multiset.items() if None not in value])
 

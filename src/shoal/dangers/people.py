@@ -108,7 +108,7 @@ def dominated(scene: Scene) -> list[Danger]:
 
 
 def dominated_danger(number: int, classes: int, worst: int, recipe: Recipe, word: str = "classes") -> Danger:
-    """Report that one person has more than half of the rows in some classes, at worst so many percent."""
+    """Report that one person has more than half of the rows in some classes, with the highest share."""
     subject = str(recipe.subject)
     message = (
         f"One person (`{subject}`) has more than half of the rows in {part(number, classes, word)}, "

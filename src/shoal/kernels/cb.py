@@ -26,7 +26,7 @@ class Settings(NamedTuple):
 
     k: int
     times: int  # the l of l-diversity, 0 for none
-    n_rows: int  # looked at in this call, about
+    n_rows: int  # examined in one call, approximately
 
 
 class Slots(NamedTuple):

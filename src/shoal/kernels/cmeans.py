@@ -2,7 +2,7 @@
 
 Rows of one quasi tuple go to the same class, so tuples are assigned. They come in canonical order,
 so that one differs from the one before it in few columns: distances to all centres are kept by
-column, and only the columns that differ are looked at again. Stretches of tuples are independent
+column, and only the columns that differ are computed again. Stretches of tuples are independent
 of each other and are shared out among threads.
 """
 

@@ -113,7 +113,7 @@ def is_inside(boxes, view, number, codes, person):
 
 @entry
 def count_outside(boxes, label, codes):
-    """Count the people (n) who do not lie in the box of some class of theirs; `label` is (n_views, n)."""
+    """Count the people (n) who are outside the box of one of their classes; `label` is (n_views, n)."""
     outside = 0
     for person in range(label.shape[1]):
         for view in range(label.shape[0]):

@@ -1,7 +1,7 @@
 """Rows that join, one at a time, the open class that costs least: the loop of OKA and systematic clustering.
 
 The rows come in canonical order, so that one row differs from the one before it in few columns: what
-each class costs with the row is kept by column, and only the columns that differ are looked at again.
+each class costs with the row is kept by column, and only the columns that differ are computed again.
 
 Classes are either boxes or centroids; the other parameter is None. Numba leaves out what is done only
 `if boxes is not None` where it is, but would compile an `else`: so each is asked for. A box costs what one

@@ -25,7 +25,7 @@ class Settings(NamedTuple):
 
     k: int
     outlier: int  # what a row of a class costs, above which the class is left out, or -1
-    n_classes: int  # looked at in this call, about
+    n_classes: int  # examined in one call, approximately
 
 
 class Classes(NamedTuple):

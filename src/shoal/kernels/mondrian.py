@@ -24,7 +24,7 @@ class Settings(NamedTuple):
 
     k: int
     relaxed: int  # 0 or 1
-    n_rows: int  # looked at in this call, about
+    n_rows: int  # examined in one call, approximately
 
 
 class Table(NamedTuple):

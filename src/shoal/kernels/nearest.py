@@ -42,7 +42,7 @@ class Scan(NamedTuple):
 
     reach: np.ndarray  # int32 (leaves): what each leaf costs together with the tuple's own
     combined: np.ndarray  # int32 (combinations): the distance of each combination
-    cost: np.ndarray  # int32 (m): what each tuple costs together with the one that is looked at
+    cost: np.ndarray  # int32 (m): what each tuple costs together with the current one
     key: np.ndarray  # int64 (more than the rows needed): the least costs so far, with their tuples
     state: np.ndarray  # int64 (1): N_KEPT
 

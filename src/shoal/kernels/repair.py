@@ -64,7 +64,7 @@ class Room(NamedTuple):
     found: np.ndarray  # int64 (2 x reach): classes, each with what it costs to merge with it
     costs: np.ndarray  # int64 (2 x reach)
     ranked: np.ndarray  # int64 (2 x reach)
-    near: np.ndarray  # int64 (2 x reach): places of those that are looked at, the cheapest first
+    near: np.ndarray  # int64 (2 x reach): places of those that are considered, the cheapest first
     pairs: np.ndarray  # int64 (2 x MOST_PAIRS): what each exchange costs, by our row, then by theirs
     fails: np.ndarray  # bool (n_classes): at first
 

@@ -30,7 +30,7 @@ class Settings(NamedTuple):
     """What does not change during a call."""
 
     limit: int  # D at which a class is full
-    n_units: int  # looked at in this call, about
+    n_units: int  # examined in one call, approximately
 
 
 @inner

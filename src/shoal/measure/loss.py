@@ -20,12 +20,12 @@ from shoal.table.columns import Encoded
 class Loss:
     """The losses of one release; None where a measure is not defined."""
 
-    il: float | None
-    gcp: float | None
-    distortion_ratio: float | None
-    dm: int | None
-    c_avg: float | None
-    cm: float | None
+    il: float | None = None
+    gcp: float | None = None
+    distortion_ratio: float | None = None
+    dm: int | None = None
+    c_avg: float | None = None
+    cm: float | None = None
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Return the measures by name."""

@@ -17,10 +17,9 @@ import numpy as np
 
 from shoal.arrays import BoolArray
 from shoal.errors import Fault, InfeasibleError
-from shoal.privacy import alpha, ldiversity
 from shoal.privacy.goal import Obstacle
-from shoal.privacy.goalset import GoalSet
-from shoal.recipe.goals import AlphaK, Goal, LDiversity
+from shoal.privacy.goalset import GoalSet, obstacle_of
+from shoal.recipe.goals import Goal, LDiversity
 
 
 def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:
@@ -69,7 +68,7 @@ def _is_decisive(goals: GoalSet, goal: Goal) -> bool:
     """Return whether a goal that the whole table fails is infeasible for every partition."""
     if goals.counts_people:
         return isinstance(goal, LDiversity) and goal.variant == "distinct"
-    return isinstance(goal, (LDiversity, AlphaK))
+    return not goal.compares
 
 
 def _most_frequent(goals: GoalSet, tally: Any, g: int) -> int:
@@ -98,7 +97,4 @@ def _obstacle(goals: GoalSet, tally: Any, g: int) -> Obstacle:
     counts = tally.counts[goals.kernel.begin[g] : goals.kernel.begin[g + 1]]
     names = ", ".join(f"`{name}`" for name in goal.columns)
     name = f"column {names}" if len(goal.columns) == 1 else f"columns {names} together"
-    if isinstance(goal, LDiversity):
-        return ldiversity.obstacle(goal, name, counts)
-    assert isinstance(goal, AlphaK)  # no other goal can fail on the whole table
-    return alpha.obstacle(goal, name, counts)
+    return obstacle_of(goal, name, counts)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.arrays import BoolArray, IntArray
+from shoal.arrays import BoolArray, IntArray, LongArray
 from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness
-from shoal.privacy.goal import Measure
+from shoal.privacy.goal import Measure, Obstacle
 from shoal.recipe import Recipe
 from shoal.recipe.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness
 from shoal.table.columns import Encoded, SensitiveColumn
+
+_FILES: dict[type[Goal], ModuleType] = {
+    LDiversity: ldiversity,
+    TCloseness: tcloseness,
+    AlphaK: alpha,
+    BetaLikeness: likeness,
+    DeltaDisclosure: disclosure,
+}
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,7 @@ class GoalSet:
         achieved, people = np.zeros((len(ends), len(self.asked))), np.zeros(len(ends), np.int64)
         kernel.judge_classes(self.kernel, self.tally, rows, ends, False, holds, achieved, people)
         worst = [
-            float(achieved[:, g].min() if isinstance(goal, LDiversity) else achieved[:, g].max())
+            float(achieved[:, g].min() if goal.more_is_better else achieved[:, g].max())
             for g, goal in enumerate(self.asked)
         ]
         good = (people >= self.k) & holds.all(axis=1)
@@ -102,19 +111,17 @@ class GoalSet:
 
 def measure_of(goal: Goal) -> Measure:
     """Return a goal as the kernels take it."""
-    if isinstance(goal, LDiversity):
-        return ldiversity.measure(goal)
-    if isinstance(goal, TCloseness):
-        return tcloseness.measure(goal)
-    if isinstance(goal, AlphaK):
-        return alpha.measure(goal)
-    if isinstance(goal, BetaLikeness):
-        return likeness.measure(goal)
-    assert isinstance(goal, DeltaDisclosure)
-    return disclosure.measure(goal)
+    found: Measure = _FILES[type(goal)].measure(goal)
+    return found
 
 
-def holds_on(goal: LDiversity | AlphaK, counts: list[int]) -> bool:
+def obstacle_of(goal: Goal, name: str, counts: LongArray) -> Obstacle:
+    """Return why a table with these counts of values fails a goal that does not compare."""
+    found: Obstacle = _FILES[type(goal)].obstacle(goal, name, counts)
+    return found
+
+
+def holds_on(goal: Goal, counts: list[int]) -> bool:
     """Return whether values with these counts meet a goal that does not compare them with the release."""
     from shoal.kernels import goals as kernel
 

@@ -6,17 +6,22 @@ code. Each goal is defined where it is measured, in `privacy/`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-TYPES = ("l-diversity", "t-closeness", "alpha-k", "beta-likeness", "delta-disclosure")
 COUNTED = ("distinct", "frequency", "recursive")  # variants whose l counts values, so it is an integer
 
 
 class _Goal(BaseModel):
-    """Base of all goals: one sensitive column, or several whose combinations count as values."""
+    """Base of all goals: one sensitive column, or several whose combinations count as values.
 
+    A schema also declares whether its number is better the higher it is, and whether it compares a class
+    with the whole release, which one class of all rows always passes.
+    """
+
+    more_is_better: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     column: str | list[str] = Field(min_length=1)
@@ -26,6 +31,12 @@ class _Goal(BaseModel):
         """The sensitive columns: one, or several that are counted jointly."""
         return (self.column,) if isinstance(self.column, str) else tuple(self.column)
 
+    @property
+    def form(self) -> str | None:
+        """The variant or distance; None if the type has only one."""
+        found: str | None = getattr(self, "variant", getattr(self, "distance", None))
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of the goal that have a value."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
@@ -34,6 +45,7 @@ class _Goal(BaseModel):
 class LDiversity(_Goal):
     """At least l well-represented values: distinct, by frequency, by entropy, or recursive (c, l)."""
 
+    more_is_better = True
     type: Literal["l-diversity"]
     variant: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
     l: int | float = Field(ge=1, le=1e9, allow_inf_nan=False)  # noqa: E741 - the name in the literature
@@ -59,6 +71,7 @@ class LDiversity(_Goal):
 class TCloseness(_Goal):
     """The earth mover's distance to the whole release is at most t."""
 
+    compares = True
     type: Literal["t-closeness"]
     t: float = Field(ge=0, le=1)
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
@@ -84,6 +97,7 @@ class AlphaK(_Goal):
 class BetaLikeness(_Goal):
     """No value's share grows by more than beta times its share in the whole release."""
 
+    compares = True
     type: Literal["beta-likeness"]
     variant: Literal["basic", "enhanced"] = "basic"
     beta: float = Field(gt=0, allow_inf_nan=False)
@@ -97,6 +111,7 @@ class BetaLikeness(_Goal):
 class DeltaDisclosure(_Goal):
     """The logarithm of each value's share over its share in the whole release stays within delta."""
 
+    compares = True
     type: Literal["delta-disclosure"]
     delta: float = Field(gt=0, allow_inf_nan=False)
 
@@ -108,6 +123,10 @@ class DeltaDisclosure(_Goal):
 
 Goal = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
 AnyGoal = Annotated[Goal, Field(discriminator="type")]
+_SCHEMAS = get_args(Goal)
+TYPES = tuple(get_args(schema.model_fields["type"].annotation)[0] for schema in _SCHEMAS)
+_KEYS = {key for schema in _SCHEMAS for key in schema.model_fields if key != "type"}
+_WORDS = {"type", "column", "variant", "distance"}  # all other keys are numbers
 
 
 def from_text(text: str) -> dict[str, Any]:
@@ -133,15 +152,12 @@ def from_text(text: str) -> dict[str, Any]:
     return {name: _typed(name, value) for name, value in given.items()}
 
 
-_KEYS = ("column", "variant", "l", "c", "t", "distance", "alpha", "beta", "delta")
-
-
 def _typed(name: str, value: Any) -> Any:
     """Parse numbers; any other text stays as is, to be reported with all other faults."""
     if name == "column" and isinstance(value, str):
         value = value.strip()
         return value.split("+") if "+" in value else value
-    if name not in ("l", "c", "t", "alpha", "beta", "delta"):
+    if name not in _KEYS - _WORDS:
         return value.strip() if isinstance(value, str) else value
     for kind in (int, float):
         try:

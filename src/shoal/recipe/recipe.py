@@ -232,6 +232,8 @@ class Recipe(Sections):
         default = data.pop("default_role", None)
         if default:
             data["columns"] = {"default": default, **data.get("columns", {})}
+        if not data.get("engine"):  # flags that were not given leave an empty section
+            data.pop("engine", None)
         return data
 
     def to_toml(self) -> str:

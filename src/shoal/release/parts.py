@@ -143,4 +143,4 @@ def _summed(losses: Sequence[float | None], most: float) -> Loss:
     known = [il for il in losses if il is not None]
     il = sum(known) if len(known) == len(losses) else None
     gcp = None if il is None else il / most
-    return Loss(il=il, gcp=gcp, distortion_ratio=None, dm=None, c_avg=None, cm=None)
+    return Loss(il=il, gcp=gcp)

@@ -17,6 +17,7 @@ from shoal.release.parts import Part
 from shoal.release.paths import Places
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.formats import is_text
 from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.siblings import view_paths
 from shoal.table.write import (
@@ -112,7 +113,7 @@ def _write_part(part: Part, path: Path) -> None:
     """Write a table; in typed formats, texts that are whole numbers or dates get that type."""
     frame = part.frame
     assert isinstance(frame, pl.DataFrame)  # rows that Spark holds are written by Spark
-    if path.suffix.lower() not in {".csv", ".tsv"}:
+    if not is_text(path):
         others = part.recipe.named("sensitive", "keep")
         columns = {name: frames.series(frame, name) for name in frame.columns}
         frame = pl.DataFrame({name: typed(c) if name in others else c for name, c in columns.items()})

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,8 @@ import pyarrow.csv as pa_csv
 
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Input, Recipe, column_faults
-from shoal.table.frames import Choose, from_arrow, series
+from shoal.table.formats import FORMATS, READABLE, check_names, chosen, is_text
+from shoal.table.frames import Choose, series
 from shoal.table.spreadsheet import unescaped
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -39,14 +39,11 @@ def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame
             pass
     except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
         raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
-    extension = path.suffix.lower()
-    if extension == ".parquet":
-        frame = _read_binary(path, _read_parquet, choose)
-    elif extension in {".arrow", ".feather", ".ipc"}:
-        frame = _read_binary(path, _read_arrow, choose)
-    else:
+    if is_text(path):
         frame = _read_text(path, given)
-        frame = frame[:, _chosen(frame.columns, choose)]
+        frame = frame[:, chosen(frame.columns, choose)]
+    else:
+        frame = _read_typed(path, choose)
     return mark_missing(frame, given.missing)
 
 
@@ -63,17 +60,12 @@ def used_columns(recipe: Recipe, also: Collection[str] = ()) -> Choose:
     return choose
 
 
-def _chosen(names: list[str], choose: Choose | None) -> list[int]:
-    """Return the indices of the columns to read: a name could be treated as a regular expression."""
-    used = names if choose is None else choose(names)
-    return [at for at, name in enumerate(names) if name in used]
-
-
 def read_release(path: Path, *, spreadsheet_safe: bool = True) -> pl.DataFrame:
     """Read a release, removing the apostrophes added for spreadsheets from names and texts."""
-    is_text = path.suffix.lower() in {".csv", ".tsv"}
-    released = read(path, Input(separator="," if path.suffix.lower() == ".csv" else None))
-    return unescaped(released) if is_text and spreadsheet_safe else released
+    written = FORMATS.get(path.suffix.lower())
+    separator = (written.separator or None) if written else None
+    released = read(path, Input(separator=separator))
+    return unescaped(released) if written and written.is_text and spreadsheet_safe else released
 
 
 def read_any_release(path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> pl.DataFrame:
@@ -143,9 +135,11 @@ def _unreadable(path: Path, why: str) -> DataError:
     )
 
 
-def _read_binary(path: Path, reader: Any, choose: Choose | None) -> pl.DataFrame:
+def _read_typed(path: Path, choose: Choose | None) -> pl.DataFrame:
+    reader = READABLE[path.suffix.lower()].read
+    assert reader is not None  # text has no types
     try:
-        frame: pl.DataFrame = reader(path, choose)
+        frame = reader(path, choose)
     except ShoalError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError):
@@ -153,47 +147,15 @@ def _read_binary(path: Path, reader: Any, choose: Choose | None) -> pl.DataFrame
     return frame
 
 
-def _read_parquet(path: Path, choose: Choose | None) -> pl.DataFrame:
-    names = list(pl.read_parquet_schema(path))
-    places = _chosen(names, choose)
-    try:
-        return pl.read_parquet(path, columns=places)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        failing = [names[at] for at in places if not _can_be_read(path, at)]
-        if len(failing) == len(names):  # the file is at fault, not a column
-            raise
-    listed = ", ".join(f"`{name}`" for name in failing)
-    message = f"The input {path} has columns of an unsupported type: {listed}."
-    raise DataError("data.kind", message, "convert them to texts or numbers, or give them the role drop")
-
-
-def _can_be_read(path: Path, column: int) -> bool:
-    try:
-        pl.read_parquet(path, columns=[column])
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return False
-    return True
-
-
-def _read_arrow(path: Path, choose: Choose | None) -> pl.DataFrame:
-    # Polars reads only the IPC file format; pyarrow also reads Feather version 1.
-    from pyarrow import feather
-
-    table = feather.read_table(path, memory_map=False)
-    table.validate(full=True)  # a damaged file would crash code that trusts its offsets
-    _check_names(table.column_names)
-    used = table.select(_chosen(table.column_names, choose))
-    return from_arrow(used.replace_schema_metadata(None))
-
-
 def _read_text(path: Path, given: Input) -> pl.DataFrame:
     source = _utf8_bytes(path, given.encoding)
     sample = _sample(path, source)
     if not sample.strip():
         raise DataError("data.empty", "The input is empty.", "use a file with a header line and rows")
+    # A file called .csv may have any separator.
     separator = given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
     names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
-    _check_names(names)
+    check_names(names)
     _check_quotes(path, source, separator)
     # In a file with one column an empty line is a row; otherwise it is ignored.
     n_records = len(_records(sample, separator)) if len(names) > 1 else sample.lstrip("\r\n").count("\n")
@@ -268,21 +230,6 @@ def find_separator(sample: str) -> str:
         return (times / max(1, len(widths)) if width > 1 else 0.0, width)
 
     return max(SEPARATORS, key=score) if _records(sample, ",") else ","
-
-
-def _check_names(names: list[str]) -> None:
-    """Refuse duplicate names, reported by position: without a header they are somebody's cells."""
-    places: dict[str, list[int]] = {}
-    for at, name in enumerate(names, 1):
-        places.setdefault(name, []).append(at)
-    duplicates = [found for found in places.values() if len(found) > 1]
-    if duplicates:
-        listed = "; ".join(", ".join(map(str, found)) for found in duplicates)
-        message = f"Columns at these positions have the same name: {listed}."
-        raise DataError("data.duplicate_column", message, "rename the columns; check the header line")
-    if "" in places:
-        message = f"Column {places[''][0]} has no name."
-        raise DataError("data.duplicate_column", message, "give every column a name")
 
 
 def _check_quotes(path: Path, source: bytes | None, separator: str) -> None:

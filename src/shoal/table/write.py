@@ -17,16 +17,16 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import OutputError
-from shoal.recipe import EXTENSIONS
+from shoal.table.formats import FORMATS
 from shoal.table.leftovers import prefix, remove_leftovers
 from shoal.table.spreadsheet import escaped
 
 
 def check_target(path: Path) -> None:
     """Refuse a path that cannot be written, before any work is done."""
-    if path.suffix.lower() not in EXTENSIONS:
+    if path.suffix.lower() not in FORMATS:
         message = f"The output {path} has an extension that shoal does not support."
-        raise OutputError("output.unwritable", message, f"extensions: {', '.join(EXTENSIONS)}")
+        raise OutputError("output.unwritable", message, f"extensions: {', '.join(FORMATS)}")
     try:
         _check_place(path)
     except OutputError:  # which is a ValueError
@@ -107,15 +107,9 @@ def move_into_place(temporary_file: Path, path: Path) -> None:
 
 def write_table(table: pl.DataFrame, path: Path, *, spreadsheet_safe: bool = True) -> None:
     """Write a frame in the format of the file extension, without foreign metadata."""
-    extension = path.suffix.lower()
+    written = FORMATS[path.suffix.lower()]
     try:
-        if extension == ".parquet":
-            table.write_parquet(path)
-        elif extension in {".arrow", ".feather"}:
-            table.write_ipc(path, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
-        else:
-            texts = escaped(table) if spreadsheet_safe else table
-            texts.write_csv(path, separator="\t" if extension == ".tsv" else ",")
+        written.write(escaped(table) if written.is_text and spreadsheet_safe else table, path)
         if path.stat().st_size == 0:
             raise OSError("nothing was written")
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -362,7 +362,7 @@ def _numbers(sizes: pl.DataFrame, suppressed: int, k: int) -> Numbers:
     """Return the numbers of an extension that follow from the sizes of its classes."""
     whole = sizes["earlier"].cast(pl.Int64) + sizes["added"].cast(pl.Int64)
     released, smallest = int(whole.sum()), int(whole.min())  # type: ignore[arg-type]
-    loss = Loss(None, None, None, dm=int((whole * whole).sum()), c_avg=released / len(whole) / k, cm=None)
+    loss = Loss(dm=int((whole * whole).sum()), c_avg=released / len(whole) / k)
     return Numbers(
         released=released,
         suppressed=suppressed,

@@ -39,7 +39,7 @@ def achieved_goals(
             asked=asked.asked,
             achieved=_number(achieved, asked),
             holds=holds,
-            variant=getattr(asked, "variant", getattr(asked, "distance", None)),
+            variant=asked.form,
             counts="people" if goals.counts_people else "rows",
         )
         for asked, achieved, holds in zip(goals.asked, judgement.achieved, judgement.holds, strict=True)

@@ -110,7 +110,7 @@ class _Run:
         found = search(self.cell, start, self.schedule, self.random, self.workers, self.tick)
         found = split_large(self.cell, found, self.cell.tally)
         remark = (
-            f"local search, {self.schedule.told}: "
+            f"local search, {self.schedule.summary}: "
             f"{1 - found.loss / start.loss if start.loss else 0:.1%} less loss than its start"
         )
         return ClusterResult(found.labels(), (remark,))

@@ -79,7 +79,7 @@ class Schedule:
         return self.share if self._seconds is not None else min(1.0, (self._rounds + done) / self._all_rounds)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was done, in words."""
         limit = "" if self._seconds is None else f" in {self._seconds:g} seconds (not the same every time)"
         return f"{self._rounds} rounds{limit}"

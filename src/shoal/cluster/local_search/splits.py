@@ -20,7 +20,7 @@ _COLUMNS = 16  # along which cuts are looked for: in wide tables those that save
 _LARGE = 64  # times k: larger classes are cut in their middle half, so that few cuts are nested
 _TRIED_ROWS = 20_000  # that the cuts of a class which goals may forbid have together
 _LEAST_TRIED = 16  # such cuts, however large the class is
-_BATCH = 1 << 21  # cells that are looked at together
+_BATCH = 1 << 21  # cells that are examined together
 _SHIFT = 32  # bits above those of any code
 
 

@@ -53,7 +53,7 @@ class KernelLower(Lower):
             self.builder.store(value, self.getvar(name))
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
-        """Make room for a variable; Numba would ask LLVM for its size, to tell debuggers."""
+        """Make room for a variable; Numba would ask LLVM for its size, for debuggers."""
         return cgutils.alloca_once(self.builder, lltype, name=name)
 
     def _is_element(self, array: Any, index: Any) -> bool:

@@ -125,7 +125,7 @@ class PartLowering(NativeLowering):
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
-        # Its address is 0: there is no way in from Python (`compiling` refuses such calls).
+        # Its address is 0: Python cannot call it (`compiling` refuses such calls).
         part = _dynfunc.make_function(
             lowered.fndesc.lookup_module(), state.func_id.func_name, "", 0, lowered.env, (state.library,)
         )
@@ -155,8 +155,8 @@ class _Compiler(Compiler):
         """Replace the lowering pass, and leave out what is not needed."""
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
         pipeline.passes = [
-            (self.lowering if step is NativeLowering else step, told)
-            for step, told in pipeline.passes
+            (self.lowering if step is NativeLowering else step, description)
+            for step, description in pipeline.passes
             if step not in _UNNEEDED
         ]
         pipeline._finalized = False

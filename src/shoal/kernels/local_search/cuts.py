@@ -21,7 +21,7 @@ from shoal.kernels.waiting import BEGIN, END
 BINS = 32  # buckets of a numeric column
 SLOTS = 1024  # equal parts of a range, from which the buckets are made
 TRIED = np.int64(8)  # cuts of a node that are rolled out
-ASKED = np.int64(32)  # cuts that are looked at where goals may forbid some
+ASKED = np.int64(32)  # cuts that are considered where goals may forbid some
 FAR = np.int64(1) << 62
 N_FOUND = 0  # of the state of `Cuts`: how many there are
 BEST = 0  # the cut that saves most

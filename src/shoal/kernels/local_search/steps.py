@@ -57,7 +57,7 @@ def step_work(cell, n_rows):
 def find_close(cell, block, c, most, above, work):
     """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
 
-    Only classes of more than `above` rows are looked at.
+    Only classes of more than `above` rows are considered.
     """
     found = 0
     for other in range(block.size.shape[0]):

@@ -33,7 +33,7 @@ Tally = Mapping[tuple[str, str], tuple[int, int]]
 
 _AGAINST, _WRONG, _OFF, _STYLE = "against", "wrong", "off", "style "
 _NONE = (0, 0)
-_NODE = "node"  # stands for the kind of a column with a hierarchy
+_NODE = "node"  # in place of the kind of a column with a hierarchy
 
 
 @dataclass

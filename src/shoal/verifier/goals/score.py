@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple, Protocol
 
-from shoal.recipe.goals import BetaLikeness, Goal, LDiversity, TCloseness
+from shoal.recipe.goals import Goal
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed, shown
 
@@ -111,20 +111,13 @@ def stated(
     goal: Goal, counts: str = "rows", achieved: int | float | None = None, *, holds: bool = False
 ) -> MeasuredGoal:
     """Return a goal of the recipe as it appears in a verdict."""
-    return MeasuredGoal(goal.type, goal.column, goal.asked, achieved, holds, variant(goal), counts)
-
-
-def variant(goal: Goal) -> str | None:
-    """Return the variant of a goal; None if its type has only one."""
-    if isinstance(goal, TCloseness):
-        return goal.distance
-    return goal.variant if isinstance(goal, (LDiversity, BetaLikeness)) else None
+    return MeasuredGoal(goal.type, goal.column, goal.asked, achieved, holds, goal.form, counts)
 
 
 def _problem(goal: Goal, failing: list[Score], worst: float, rule: Rule) -> Problem:
     rows, classes = sum(score.rows for score in failing), sum(score.classes for score in failing)
     where = f"{count(rows, 'row')} {'is' if rows == 1 else 'are'} in {count(classes, 'class', 'classes')}"
-    form = f" ({found})" if (found := variant(goal)) else ""
+    form = f" ({found})" if (found := goal.form) else ""
     number = "no finite number" if worst == inf else shown(worst)
     message = (
         f"{where} without the required {goal.type}{form} of {listed(goal.columns)}, {rule.asked}; "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from shoal.verifier.goals.classes import Source
 
-LIMIT = 50_000_000  # people beside classes, each time they are compatible, that are looked at
+LIMIT = 50_000_000  # most pairs of a person and a compatible class that are counted
 
 
 def wildcard_k(source: Source, quasi: Sequence[str], k: int) -> int | None:

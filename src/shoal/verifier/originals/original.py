@@ -12,11 +12,11 @@ from shoal.verifier.originals.pairing import pairing_problems
 from shoal.verifier.reading.load import (
     PART,
     TEXT_ENDINGS,
+    TYPED,
     Loaded,
     append_all,
     load_arrow,
-    load_parquet,
-    read_arrow,
+    load_arrow_file,
 )
 from shoal.verifier.reading.parts import common_schema
 from shoal.verifier.reading.session import Session, UnreadableError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABLE = "original"
+_TYPED = {**TYPED, ".ipc": load_arrow_file}  # raw tables may have this ending too
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -83,10 +84,8 @@ def _load_folder(session: Session, folder: Path, recipe: Recipe) -> Loaded:
 def _load(session: Session, path: Path, recipe: Recipe, table: str) -> Loaded:
     """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
     ending = path.suffix.lower()
-    if ending == ".parquet":
-        return load_parquet(session, path, table)
-    if ending in (".arrow", ".feather"):
-        return load_arrow(session, read_arrow(path), table)
+    if ending in _TYPED:
+        return _TYPED[ending](session, path, table)
     text = _as_utf8(session, path, recipe.input.encoding)
     dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
     # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.

@@ -17,8 +17,7 @@ from shoal.verifier.reading.text import Dialect, fault_of_text, find_dialect, re
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}
-ENDINGS = (*TEXT_ENDINGS, ".parquet", ".arrow", ".feather")
+TEXT_ENDINGS = {".csv": (",", ";", "\t"), ".tsv": ("\t",)}  # the delimiters that each may have
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,11 @@ def existing(path: str | Path, *, any_ending: bool = False, folder: bool = False
             return file
     elif file.is_file():
         reason = _why_unreadable(file)
-    if not reason and not any_ending and file.suffix.lower() not in ENDINGS:
+    endings = (*TEXT_ENDINGS, *TYPED)
+    if not reason and not any_ending and file.suffix.lower() not in endings:
         reason = "its ending is not one that shoal reads"
     if reason:
-        hint = f"give a file that ends in {', '.join(ENDINGS)}"
+        hint = f"give a file that ends in {', '.join(endings)}"
         raise DataError("data.unreadable", f"{path} cannot be read: {reason}.", hint)
     return file
 
@@ -82,15 +82,13 @@ def _why_unreadable(file: Path) -> str:
 def load(session: Session, path: Path, expected: Collection[str], *, spreadsheet_safe: bool = True) -> Loaded:
     """Load a release. The delimiter is recognised by the columns in `expected`."""
     ending = path.suffix.lower()
-    if ending in TEXT_ENDINGS:
-        wanted = header_names(expected, spreadsheet_safe=spreadsheet_safe)
-        if path.stat().st_size == 0:
-            raise UnreadableError("verify.empty", "The file is empty.")
-        dialect = find_dialect(path, wanted, TEXT_ENDINGS[ending])
-        return unmarked(_load_text(session, path, dialect), spreadsheet_safe=spreadsheet_safe)
-    if ending == ".parquet":
-        return load_parquet(session, path, "released")
-    return load_arrow(session, read_arrow(path), "released")
+    if ending in TYPED:
+        return TYPED[ending](session, path, "released")
+    wanted = header_names(expected, spreadsheet_safe=spreadsheet_safe)
+    if path.stat().st_size == 0:
+        raise UnreadableError("verify.empty", "The file is empty.")
+    dialect = find_dialect(path, wanted, TEXT_ENDINGS[ending])
+    return unmarked(_load_text(session, path, dialect), spreadsheet_safe=spreadsheet_safe)
 
 
 def load_parts(
@@ -120,7 +118,7 @@ def append_all(
         session.rows(f"{verb} FROM {PART}")
         if whole is None:
             whole = replace(loaded, table=table)
-        else:  # a part without rows does not tell its types
+        else:  # the types of a part without rows are unknown
             types = whole.types if any(whole.types) else loaded.types
             whole = replace(whole, types=types)
     session.rows(f"DROP TABLE IF EXISTS {PART}")
@@ -130,12 +128,12 @@ def append_all(
 
 
 def header_names(expected: Collection[str], *, spreadsheet_safe: bool) -> list[str]:
-    """List the names that a header line may show: a spreadsheet's mark may stand before them."""
+    """List the names that a header line may show, with or without the apostrophe for spreadsheets."""
     return [*expected, *(f"'{name}" for name in expected if spreadsheet_safe)]
 
 
 def unmarked(loaded: Loaded, *, spreadsheet_safe: bool) -> Loaded:
-    """Take the marks of a spreadsheet from the header; those of cells stay."""
+    """Remove the apostrophes from the header; those of cells stay."""
     names = tuple(plain(name) if spreadsheet_safe else name for name in loaded.names)
     return replace(loaded, names=names, marked=spreadsheet_safe)
 
@@ -197,7 +195,12 @@ def _top_names(schema: Sequence[tuple[str, int | None]]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read_arrow(path: Path) -> pa.Table:
+def load_arrow_file(session: Session, path: Path, table: str) -> Loaded:
+    """Load an Arrow file."""
+    return load_arrow(session, _read_arrow(path), table)
+
+
+def _read_arrow(path: Path) -> pa.Table:
     """Read an Arrow file or stream with pyarrow: DuckDB reads neither."""
     import pyarrow as pa
 
@@ -272,3 +275,7 @@ def _types(session: Session, source: str, parameters: Sequence[str], width: int)
 
 def _count(session: Session, table: str) -> int:
     return int(session.row(f"SELECT count(*) FROM {table}")[0])
+
+
+# What loads a file with types into a table, by ending.
+TYPED = {".parquet": load_parquet, ".arrow": load_arrow_file, ".feather": load_arrow_file}

@@ -1,7 +1,7 @@
 """A release in several files: a folder X.parquet with part-00000.parquet, part-00001.parquet and so on.
 
-All parts in the order of their numbers are one table. Nothing else may lie in the folder: somebody would
-publish it with the rest.
+All parts in the order of their numbers are one table. The folder may contain nothing else: somebody
+would publish it with the rest.
 """
 
 from __future__ import annotations
