@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from shoal.bound.lower_bound import Bound
 from shoal.dangers import Danger, alike_danger, dominated_danger, unique_dangers, warn_of
 from shoal.engine.cells.in_memory import cells_remark
 from shoal.engine.spark.aggregates import (
@@ -15,6 +16,7 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_values,
 )
+from shoal.engine.spark.bounding import lower_bound
 from shoal.engine.spark.measured import total, worst
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
 from shoal.errors import RecipeError
@@ -25,7 +27,7 @@ from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.report.profile import ColumnProfile, Profile, SensitiveProfile
 from shoal.report.scale import SMALLEST
-from shoal.stages import Progress, stage
+from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.codebook import RangeBook
 from shoal.verifier import MeasuredGoal
 from shoal.workflow.spark_input import read_input
@@ -36,6 +38,7 @@ def make_distributed(
     recipe: Recipe,
     *,
     also: Iterable[str | Path] = (),
+    bound: bool = True,
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
 ) -> Release:
@@ -56,8 +59,9 @@ def make_distributed(
         found = run(
             read_input(spark, recipe) if frame is None else frame, recipe, timings, progress, show_plan
         )
+        bounding = _bounding(found, recipe, timings, progress) if bound else ()
         with stage(timings, "measure", progress):
-            part = _part(found, recipe)
+            part = _part(found, recipe, bounding)
     release = Release(
         parts=(part,),
         recipe=recipe,
@@ -80,7 +84,18 @@ def make_distributed(
     return release
 
 
-def _part(found: SparkRun, recipe: Recipe) -> Part:
+def _bounding(
+    found: SparkRun, recipe: Recipe, timings: dict[str, float], progress: Progress | None
+) -> tuple[BackgroundStage[Bound | None]]:
+    """Bound the loss; other work waits, because it needs the same workers."""
+    started = BackgroundStage(
+        timings, "bounding", lambda tick: lower_bound(found.encoded, recipe, found.missing)
+    )
+    started.result(progress)
+    return (started,)
+
+
+def _part(found: SparkRun, recipe: Recipe, bounding: tuple[BackgroundStage[Bound | None], ...]) -> Part:
     layout = layout_of(found)
     with_people = recipe.subject is not None
     counts = count_classes(
@@ -104,6 +119,7 @@ def _part(found: SparkRun, recipe: Recipe) -> Part:
             goals=_goals(found, counts, recipe),
             loss=_loss(found, counts, suppressed, "lost", recipe),
             loss_tight=_loss(found, counts, suppressed, "tight", recipe),
+            bounding=bounding,
         ),
         profile=_profile(found, counts, values, suppressed, recipe),
         dangers=tuple(dangers),

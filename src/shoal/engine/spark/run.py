@@ -36,6 +36,8 @@ class SparkRun:
 
     Parameters
     ----------
+    encoded : SparkRows
+        The encoded rows. They too are kept on the workers' disks until `close`.
     released : pyspark.sql.DataFrame
         Released rows in no order: published quasi columns p0, p1, ..., other columns o0, o1, ..., the person
         and the class label. It is kept on the workers' disks until `close`.
@@ -52,6 +54,7 @@ class SparkRun:
     method: MethodInfo
     reason: str
     plan: Plan
+    encoded: SparkRows
     released: Any
     names: tuple[str, ...]
     reports: list[dict[str, Any]]
@@ -93,7 +96,7 @@ def run(
     names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
     released = made.where(f"{ABOUT} IS NULL").drop(ABOUT)
     return SparkRun(
-        table, codebook, method, reason, plan, released, (*names, *recipe.named("sensitive", "keep")),
+        table, codebook, method, reason, plan, rows, released, (*names, *recipe.named("sensitive", "keep")),
         reports, codebook.rows, missing, partial(_close, prepared, made),
     )  # fmt: skip
 
