@@ -46,4 +46,3 @@ def test_many_rows_that_are_asked_about_do_not_crowd_out_those_of_the_part():
     trees = Scans(encoded, 2).fixed.trees
     found = least_distances(ones, values, sizes, np.array([10_000], np.int32), trees, 2)
     assert [near.tolist() for near in found[:2]] == [[9_000, 9_010], [8_999, 9_009]]
-

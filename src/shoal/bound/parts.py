@@ -1,4 +1,4 @@
-"""The rows nearest to some rows, in one part of a table: what is found in all parts gives the nearest of all."""
+"""The rows of one part of a table that are nearest to some rows; those of all parts give the nearest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound of the loss of a Spark table: a sample of its rows is compared with all rows, where these are.
+"""The lower bound of the loss of a Spark table: rows of a sample are compared with all rows, on the workers.
 
 Only the nearest row is looked for (see `bound.lower_bound`): boxes and drag need all rows in one place. The
 driver gets the codes of the rows drawn, and one distance for each.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.arrays import IntArray, LongArray
+from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.bound.lower_bound import SEED, Bound, estimated, rounding
 from shoal.engine.cells.sample import Space
 from shoal.engine.spark.rows import SparkRows
@@ -71,11 +72,11 @@ def lower_bound(rows: SparkRows, recipe: Recipe, missing: int) -> Bound | None:
 
 
 def _slack(codebook: Codebook) -> float:
-    """Return by how many fixed-point steps a distance can differ from its exact value, whatever the values."""
+    """Return by how many fixed-point steps a distance can differ from its exact value, for any values."""
     encoded, fixed = codebook.empty(), codebook.fixed()
     full = [c.weight * fixed.unit for c in encoded.columns if isinstance(c, RangeColumn)]
     # Both ends of a range are rounded to a step, on a span that is rounded too.
-    ends = sum(2 * (0.5 + abs(round(width) - width)) for width in full)
+    ends = fsum(2 * (0.5 + abs(round(width) - width)) for width in full)
     return rounding(encoded, fixed) + ends
 
 
@@ -133,7 +134,7 @@ def _columns(found: LongArray) -> IntArray:
     return np.ascontiguousarray(found.T.astype(np.int32))
 
 
-def _nearest(rows: SparkRows, codes: IntArray, k: int) -> LongArray:
+def _nearest(rows: SparkRows, codes: IntArray, k: int) -> FloatArray:
     """Return the distance from each of some rows to the k-th nearest of all rows, itself included."""
     from pyspark.sql import functions as f
 
@@ -141,7 +142,7 @@ def _nearest(rows: SparkRows, codes: IntArray, k: int) -> LongArray:
     parts = rows.frame.select(*_codes(rows)).mapInArrow(task, "at int, near array<int>")
     least = f.sort_array(f.flatten(f.collect_list("near")))
     found = parts.groupBy("at").agg(f.get(least, k - 1).alias("far")).collect()
-    nearest = np.zeros(codes.shape[1], np.int64)
+    nearest = np.zeros(codes.shape[1])
     for row in found:
         nearest[row.at] = row.far
     return nearest
