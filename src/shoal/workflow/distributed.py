@@ -72,7 +72,7 @@ def make_distributed(
         spark = frame.sparkSession
     with steady(spark):
         given = read_input(spark, recipe) if frame is None else frame
-        with stage(timings, "repeats", progress):
+        with stage(timings, "count", progress):
             repeats = _repeats(SparkTable.of(given, recipe), recipe)
         found = run(given, recipe, timings, progress, show_plan)
         bounding = _bounding(found, recipe, timings, progress) if bound else ()
@@ -205,9 +205,7 @@ def _dangers(
     """Report what the release reveals although every promise holds, as far as sums and counts show it."""
     dangers = unique_dangers({name: each.own for name, each in values.items()}, counts.rows, recipe)
     dangers += _rules(found, counts.rows, recipe)
-    identifiers = {
-        name: (each.known, each.different, each.known - each.own) for name, each in repeats.items()
-    }
+    identifiers = {name: (each.known, each.different, each.repeated) for name, each in repeats.items()}
     dangers += repeated_dangers(identifiers, recipe)
     if recipe.subject is not None:
         number, share = count_dominated(found.released, layout_of(found).keys)

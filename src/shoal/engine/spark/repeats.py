@@ -34,6 +34,11 @@ class Repeats:
     different: int = 0
     own: int = 0
 
+    @property
+    def repeated(self) -> int:
+        """Rows whose value others have too."""
+        return self.known - self.own
+
 
 def count_repeats(table: SparkTable, columns: Sequence[str], recipe: Recipe) -> dict[str, Repeats]:
     """Count the values of some columns by their hashes: no value comes to the driver."""

@@ -112,7 +112,8 @@ def run(
     counted = made.where(f"{ABOUT} IS NOT NULL").select(COUNTED)
     return SparkRun(
         table, codebook, method, reason, plan, rows, released, counted, bins,
-        (*names, *recipe.named("sensitive", "keep")), reports, codebook.rows, missing, partial(_close, prepared, made),
+        (*names, *recipe.named("sensitive", "keep")), reports, codebook.rows, missing,
+        partial(_close, prepared, made),
     )  # fmt: skip
 
 
