@@ -39,6 +39,14 @@ def test_some_texts_were_too_many_for_the_driver(spark):
     assert in_cells(spark).spark.suppressed > 0
 
 
+def test_only_released_rows_are_counted():
+    table = pl.DataFrame({"q": [1, 1, 2, None, None], "c": ["a", "b", "b", "b", None]})
+    columns = {"q": {"role": "quasi"}, "c": {"role": "quasi"}}
+    encoded = encode(table, Recipe.from_dict({"columns": columns, "privacy": {"k": 2}}))
+    released = np.isin(encoded.order, [0, 1, 3])
+    assert values.counted_values(encoded, released, (None, None)) == {"0:1": 2, "0:": 1, "1:0": 1, "1:1": 2}
+
+
 # --- Bins ---
 
 
