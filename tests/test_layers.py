@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "bound": BASE | {"table"},
     "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
-    "engine": BASE | {"table"} | WORK,
+    "engine": BASE | {"table", "bound", "dangers"} | WORK,
     "verifier": {"errors", "recipe"},
     "report": BASE | {"table", "bound"} | WORK,
     "release": BASE | {"table", "bound", "dangers", "engine", "report", "verifier"} | WORK,

@@ -57,7 +57,7 @@ class Forms:
 
     def agree(self, found, exact, times=1):
         """Whether what was found for each tuple of `order` is the reference's, but for rounding."""
-        slack = bounds._rounding(self.encoded, self.scans.fixed)
+        slack = bounds.rounding(self.encoded, self.scans.fixed)
         allowed = times * (slack + 1) if slack > 1e-6 else 0
         rows = by_row(self.scans, found).tolist()
         return all(abs(one - other * self.unit) <= allowed for one, other in zip(rows, exact, strict=True))
@@ -252,7 +252,7 @@ def test_rows_without_values_that_are_left_out_cost_everything():
 def test_rounding_to_fixed_points_never_lifts_it(counts_rounding, monkeypatch):
     # Ranges of these widths have no exact fixed points. In pairs nobody can lose less than the bound says.
     if not counts_rounding:
-        monkeypatch.setattr(bounds, "_rounding", lambda *given: 0.0)
+        monkeypatch.setattr(bounds, "rounding", lambda *given: 0.0)
     above = []
     for width in (17, 19, 23, 29, 31, 37):
         ages = [0, 0, 1, 2, width - 2, width - 1, width, width]

@@ -53,7 +53,7 @@ CONFIDENCE = 0.99  # of an estimate
 _ALL_ROWS = 2_500_000_000  # for each pass over all pairs
 _SAMPLED = 3_000_000_000
 _MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
-_SEED = 20070409  # arbitrary, but fixed
+SEED = 20070409  # arbitrary, but fixed
 _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PILOT = 32  # tuples from which the time of the search is estimated
@@ -165,7 +165,7 @@ def lower_bound(
     tick = progress or (lambda share: None)
     scans = Scans(encoded, k)
     weight = float(encoded.weights.sum())
-    slack = _rounding(encoded, scans.fixed)
+    slack = rounding(encoded, scans.fixed)
     if scans.m * scans.work_of_one <= _ALL_ROWS:
         total, how = _of_all_rows(scans, may_suppress, slack, tick)
         return Bound(total + left_out * weight, False, how)
@@ -245,9 +245,15 @@ def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
     """Return n times the lower confidence limit of the mean term of rows drawn at random."""
     time_for = min(_MAX_SAMPLED, _SAMPLED // scans.work_of_one)
     terms, how = sampled_terms(scans, max(_MIN_SAMPLED, time_for), tick)
-    n = int(scans.size.sum())
-    limit = lower_limit(np.maximum(0.0, terms - slack) / scans.fixed.unit, 1 - CONFIDENCE)
-    return n * limit, f"{how}, {len(terms):,} of {n:,} rows, {100 * CONFIDENCE:.0f} % confidence"
+    return estimated(terms, slack, scans.fixed.unit, int(scans.size.sum()), how)
+
+
+def estimated(
+    terms: npt.NDArray[np.float64], slack: float, unit: int, rows: int, how: str
+) -> tuple[float, str]:
+    """Return the lower confidence limit of the sum over all rows, from the terms of rows drawn."""
+    limit = lower_limit(np.maximum(0.0, terms - slack) / unit, 1 - CONFIDENCE)
+    return rows * limit, f"{how}, {len(terms):,} of {rows:,} rows, {100 * CONFIDENCE:.0f} % confidence"
 
 
 def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:
@@ -270,12 +276,12 @@ def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[n
 
 def _drawn(scans: Scans, n_rows: int) -> LongArray:
     """Draw rows and return their tuples, in the order of drawing."""
-    random = np.random.Generator(np.random.PCG64(_SEED))
+    random = np.random.Generator(np.random.PCG64(SEED))
     drawn = random.integers(int(scans.size.sum()), size=n_rows)
     return np.searchsorted(np.cumsum(scans.size), drawn, side="right").astype(np.int64)
 
 
-def _rounding(encoded: Encoded, fixed: FixedColumns) -> float:
+def rounding(encoded: Encoded, fixed: FixedColumns) -> float:
     """Return by how many fixed-point steps D of a set of rows can differ from its exact value."""
     total, n_trees = 0.0, 0
     begins = np.append(fixed.trees.node_at, len(fixed.trees.height))

@@ -36,18 +36,15 @@ class Scans:
     """
 
     def __init__(self, encoded: Encoded, k: int) -> None:
-        from shoal.kernels.nearest import Tuples
-
         begins = np.flatnonzero(np.diff(encoded.tuple_of_row, prepend=-1))
         self.k, self.m = k, len(begins)
         self.size: LongArray = np.diff(np.append(begins, encoded.n_rows)).astype(np.int64)
         self.fixed: FixedColumns = fixed_columns(encoded, begins)
         values = np.concatenate([self.fixed.position, self.fixed.leaf])
-        groups = _groups(_dense_codes(encoded, begins), max(64, self.m // _SHARE_COMBINED))
-        self.tuples = Tuples(size=self.size, span=self.fixed.span, **_looked_up(groups, values))
+        self.tuples = _tuples(_dense_codes(encoded, begins), values, self.size, self.fixed.span)
         # Neighbours in this order agree in many columns: what is near one is near the next.
         self.order: LongArray = np.lexsort(self.tuples.code[::-1])
-        self.work_of_one = self.m * len(groups)
+        self.work_of_one = self.m * len(self.tuples.code)
         self._scratch: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
 
     def nearest(self, ones: LongArray, tick: Share) -> LongArray:
@@ -120,6 +117,19 @@ class Scans:
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
         return scan, empty_search(most, min(self.m, _MAX_CANDIDATES))
+
+
+def tuples_of(values: IntArray, sizes: LongArray, span: IntArray) -> Any:
+    """Return different rows as the kernels take them: positions and leaves, and how many rows have each."""
+    codes = [np.unique(column, return_inverse=True)[1].astype(np.int64).ravel() for column in values]
+    return _tuples(codes, values, sizes, span)
+
+
+def _tuples(codes: list[LongArray], values: IntArray, sizes: LongArray, span: IntArray) -> Any:
+    from shoal.kernels.nearest import Tuples
+
+    groups = _groups(codes, max(64, len(sizes) // _SHARE_COMBINED))
+    return Tuples(size=sizes, span=span, **_looked_up(groups, values))
 
 
 def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:

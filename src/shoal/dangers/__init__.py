@@ -5,24 +5,30 @@ column that is unique on most rows is refused, unless the recipe accepts it expl
 """
 
 from shoal.dangers.alike import alike, alike_danger
-from shoal.dangers.danger import DANGERS, Danger, together, warn_of
-from shoal.dangers.duplicate import duplicate
+from shoal.dangers.danger import DANGERS, MIN_ROWS, Danger, together, warn_of
+from shoal.dangers.duplicate import duplicate, duplicate_dangers
 from shoal.dangers.earlier import earlier
-from shoal.dangers.people import dominated, dominated_danger, repeated
-from shoal.dangers.recoverable import recoverable
+from shoal.dangers.people import dominated, dominated_danger, repeated, repeated_dangers
+from shoal.dangers.recoverable import recoverable, recoverable_dangers, sources
 from shoal.dangers.scene import Scene, Values
-from shoal.dangers.unique import refuse_unique, unique, unique_dangers
+from shoal.dangers.unique import refuse_own, refuse_unique, unique, unique_dangers
 
 __all__ = [
     "DANGERS",
+    "MIN_ROWS",
     "Danger",
     "Scene",
     "Values",
     "alike_danger",
     "dominated_danger",
+    "duplicate_dangers",
     "earlier",
     "find_dangers",
+    "recoverable_dangers",
+    "refuse_own",
     "refuse_unique",
+    "repeated_dangers",
+    "sources",
     "together",
     "unique_dangers",
     "warn_of",

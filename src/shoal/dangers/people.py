@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -48,19 +49,41 @@ def _repeated(scene: Scene, name: str) -> Danger | None:
         return None
     classes = len(crowds.rows)
     filled = _filled(crowds.dominated, alone, classes, scene)
+    numbers = {
+        "dominated": shown(crowds.dominated, classes),
+        "alone": shown(alone, classes),
+        "classes": classes,
+    }
+    return _repeated_danger(name, rows, different, scene.recipe, filled, numbers)
+
+
+def repeated_dangers(counted: Mapping[str, tuple[int, int, int]], recipe: Recipe) -> list[Danger]:
+    """Report identifiers that repeat, from counts alone: where nobody knows who is in which class.
+
+    For each, `counted` has the rows with a value, the different values, and the rows whose value repeats.
+    """
+    return [
+        _repeated_danger(name, rows, different, recipe)
+        for name, (rows, different, sharing) in counted.items()
+        if recipe.subject is None and sharing > NOTABLE * rows
+    ]
+
+
+def _repeated_danger(
+    name: str,
+    rows: int,
+    different: int,
+    recipe: Recipe,
+    filled: str = "",
+    more: Mapping[str, int | None] | None = None,
+) -> Danger:
     message = (
         f"Identifier `{name}` repeats: {rows:,} rows have {_number(different, rows)} different values, and "
         f"no column has the role subject, so k counts rows.{filled} If it identifies people, "
         "give it the role subject."
     )
-    numbers = {
-        "rows": rows,
-        "different": shown(different, rows),
-        "dominated": shown(crowds.dominated, classes),
-        "alone": shown(alone, classes),
-        "classes": classes,
-    }
-    accepted = is_accepted(scene.recipe, "repeated", name)
+    numbers = {"rows": rows, "different": shown(different, rows), **(more or {})}
+    accepted = is_accepted(recipe, "repeated", name)
     return Danger("danger.repeated", (name,), message, numbers, accepted=accepted)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from shoal.arrays import BoolArray
 from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
+from shoal.recipe import Recipe
 from shoal.recode.publish import Published
 from shoal.table.columns import QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import value_text
@@ -40,6 +42,25 @@ class _Cells(NamedTuple):
     rows: Codes  # the encoded rows whose other values are published with these cells
 
 
+class RecoverableCount(NamedTuple):
+    """What shows whether generalized cells can be inferred; counts of parts of a table add up.
+
+    `follow` counts the generalized cells whose raw value a rule names, `chance` how many there would be if
+    the columns were independent.
+    """
+
+    hidden: int
+    follow: int = 0
+    chance: float = 0.0
+
+    @property
+    def recovered(self) -> int:
+        """The cells that can be inferred; 0 where they are few, or no more than by chance."""
+        if self.follow < SMALLEST or self.follow <= NOTABLE * self.hidden:
+            return 0
+        return self.follow if self.follow - self.chance > NOTABLE * self.hidden else 0
+
+
 def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[Danger]:
     """Find them: an attacker is assumed to know which values of two columns go together.
 
@@ -47,34 +68,72 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
     """
     if scene.published is None or scene.released < MIN_ROWS:
         return []
-    generalized = [_generalized(scene, scene.published, column) for column in scene.encoded.columns]
+    generalized = {c.name: _generalized(scene, scene.published, c) for c in scene.encoded.columns}
+    source = lru_cache(maxsize=1)(partial(_source, scene))
+
+    def count(names: tuple[str, ...], quasi: str) -> RecoverableCount:
+        cells = generalized[quasi]
+        # Fewer cells than these are no danger, however few agree by chance.
+        return _count(source(names), cells, NOTABLE * len(cells.rows))
+
+    return recoverable_dangers(count, list(generalized), scene.encoded.n_rows, scene.recipe, duplicates)
+
+
+def recoverable_counts(scene: Scene) -> Iterator[RecoverableCount]:
+    """Count what each source reveals about each quasi column in a part of a table.
+
+    Rules are learned from the rows of the part alone.
+    """
+    assert scene.published is not None
+    cells = [_generalized(scene, scene.published, column) for column in scene.encoded.columns]
+    rows = scene.encoded.table_rows or scene.encoded.n_rows
+    for names in sources(len(cells), rows, scene.recipe):
+        source = _source(scene, names)
+        yield from (_count(source, each, 0.0) for each in cells)
+
+
+def recoverable_dangers(
+    count: Callable[[tuple[str, ...], str], RecoverableCount],
+    quasi: Sequence[str],
+    rows: int,
+    recipe: Recipe,
+    duplicates: Collection[tuple[str, str]],
+) -> list[Danger]:
+    """Report what the sources of a table with so many rows reveal; `count` is asked for what is unknown."""
     found: dict[tuple[str, str], None] = dict.fromkeys(duplicates)
     dangers = []
-    for source in _sources(scene):
-        for cells in generalized:
-            quasi = cells.column.name
-            if any((name, quasi) in found for name in source.names):
-                continue
-            number = _recovered(source, cells)
-            if number:
-                dangers.append(_danger(scene, source.names, cells, number))
-                found[source.names[0], quasi] = None
+    for names, column in product(sources(len(quasi), rows, recipe), quasi):
+        if any((name, column) in found for name in names):
+            continue
+        counted = count(names, column)
+        if counted.recovered:
+            dangers.append(_danger(names, column, counted, recipe))
+            found[names[0], column] = None
     return dangers
 
 
-def _sources(scene: Scene) -> Iterator[_Source]:
-    """Yield the columns first, then pairs of them, where that does not take long."""
-    singles = [_Source((name,), scene.codes(name), _MIN_SUPPORT) for name in scene.shown]
-    yield from singles
-    pairs = list(combinations(singles, 2))
-    if scene.encoded.n_rows * len(pairs) * len(scene.encoded.columns) > _PAIR_WORK:
-        return
-    for one, other in pairs:
-        width = int(other.codes.max(initial=0)) + 1
-        joint = np.where((one.codes < 0) | (other.codes < 0), -1, one.codes * width + other.codes)
-        values, codes = np.unique(joint, return_inverse=True)
-        below = int(values[0] == -1)  # where one of the two is missing, both are
-        yield _Source((*one.names, *other.names), codes.astype(np.int64) - below, _MIN_SUPPORT_OF_PAIRS)
+def sources(n_quasi: int, rows: int, recipe: Recipe) -> list[tuple[str, ...]]:
+    """Return the columns that are released unchanged, then pairs of them, where that does not take long."""
+    names = recipe.named("keep", "sensitive")
+    pairs = list(combinations(names, 2))
+    if rows * len(pairs) * n_quasi > _PAIR_WORK:
+        pairs = []
+    return [*((name,) for name in names), *pairs]
+
+
+def _source(scene: Scene, names: tuple[str, ...]) -> _Source:
+    """Number the values of one column, or the combinations of two."""
+    if len(names) == 1:
+        return _Source(names, scene.codes(names[0]), _MIN_SUPPORT)
+    return _pair(names, *(scene.codes(name) for name in names))
+
+
+def _pair(names: tuple[str, ...], one: Codes, other: Codes) -> _Source:
+    width = int(other.max(initial=0)) + 1
+    joint = np.where((one < 0) | (other < 0), -1, one * width + other)
+    values, codes = np.unique(joint, return_inverse=True)
+    below = int(values[0] == -1)  # where one of the two is missing, both are
+    return _Source(names, codes.astype(np.int64) - below, _MIN_SUPPORT_OF_PAIRS)
 
 
 def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Cells:
@@ -101,28 +160,27 @@ def _exact(scene: Scene, published: Published, column: QuasiColumn) -> BoolArray
     return alike
 
 
-def _recovered(source: _Source, cells: _Cells) -> int:
-    """Count the cells whose value can be inferred; 0 where they are few, or no more than by chance."""
-    if len(cells.rows) == 0:
-        return 0
+def _count(source: _Source, cells: _Cells, least: float) -> RecoverableCount:
+    """Count the cells whose value can be inferred; what chance gives only if they are more than `least`."""
+    hidden = len(cells.rows)
+    if hidden == 0:
+        return RecoverableCount(0)
     found = rules(source.codes, cells.column.codes, source.fewest)
     if not (found.value >= 0).any():
-        return 0
+        return RecoverableCount(hidden)
     codes, raw = source.codes[cells.rows], cells.column.codes[cells.rows]
     number = int(follows(found, codes, raw).sum())
-    if number < SMALLEST or number <= NOTABLE * len(cells.rows):
-        return 0
-    surplus = number - by_chance(found, codes, raw, source.fewest)
-    return number if surplus > NOTABLE * len(cells.rows) else 0
+    chance = by_chance(found, codes, raw, source.fewest) if number > least else 0.0
+    return RecoverableCount(hidden, number, chance)
 
 
-def _danger(scene: Scene, names: tuple[str, ...], cells: _Cells, number: int) -> Danger:
-    quasi, hidden = cells.column.name, len(cells.rows)
+def _danger(names: tuple[str, ...], quasi: str, count: RecoverableCount, recipe: Recipe) -> Danger:
+    number, hidden = count.recovered, count.hidden
     listed = " and ".join(f"`{name}`" for name in names)
     message = (
         f"From {listed}, released unchanged, an attacker who knows which values go together can infer the "
         f"generalized `{quasi}` of {part(number, hidden, 'rows')}."
     )
     numbers = {"recoverable": shown(number, hidden), "generalized": hidden}
-    accepted = is_accepted(scene.recipe, "recoverable", *names)
+    accepted = is_accepted(recipe, "recoverable", *names)
     return Danger("danger.recoverable", (*names, quasi), message, numbers, accepted=accepted)

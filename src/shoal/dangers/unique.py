@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from shoal.arrays import IntArray
@@ -17,10 +19,11 @@ def refuse_unique(values: Values, recipe: Recipe) -> None:
     """Refuse kept columns that are unique on most rows of a table, unless the recipe accepts them."""
     people = None if recipe.subject is None else values.codes(recipe.subject)
     own = {name: own_rows(values.codes(name), people) for name in recipe.named("keep")}
-    _refuse(own, values.table.height, recipe)
+    refuse_own(own, values.table.height, recipe)
 
 
-def _refuse(own: dict[str, int], rows: int, recipe: Recipe) -> None:
+def refuse_own(own: Mapping[str, int], rows: int, recipe: Recipe) -> None:
+    """Refuse kept columns that are unique on most rows; `own` counts the rows with a unique value."""
     faults = [
         _fault(name, number, rows, recipe)
         for name, number in own.items()
@@ -50,7 +53,7 @@ def unique(scene: Scene) -> list[Danger]:
 
 def unique_dangers(own: dict[str, int], rows: int, recipe: Recipe) -> list[Danger]:
     """Report the columns in which a notable share of the rows has a unique value; `own` counts these."""
-    _refuse({name: own[name] for name in recipe.named("keep")}, rows, recipe)
+    refuse_own({name: own[name] for name in recipe.named("keep")}, rows, recipe)
     return [
         _danger(name, number, rows, recipe)
         for name, number in own.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # most releases need none of Spark
@@ -53,6 +54,15 @@ class Distributed:
             name += "_"
         plain = self.run.released.select(*(plain for plain, _ in self.layout.columns), _PERSON)
         return plain.toDF(*self.columns, name), name
+
+
+def published_names(run: SparkRun) -> list[list[str]]:
+    """Return the plain names of the published columns of each quasi column: one, or two for bounds."""
+    from shoal.engine.spark.schema import published_columns
+
+    widths = [len(published_columns(book, run.codebook.recipe)) for book in run.codebook.quasi]
+    ends = [0, *accumulate(widths)]
+    return [[f"p{at}" for at in range(low, high)] for low, high in pairwise(ends)]
 
 
 def layout_of(run: SparkRun) -> Layout:

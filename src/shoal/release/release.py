@@ -131,6 +131,8 @@ class Release:
         They are for the owner of the raw table and are never written: anyone who has them can undo the
         release.
         """
+        if isinstance(self.parts[0].frame, Distributed):
+            raise AttributeError("Spark holds this release: its rows have no labels.")
         labels = self.parts[0].labels
         if labels is None or len(self.parts) > 1:
             raise AttributeError(f"This release has no labels: it has {self.shape.value}.")

@@ -9,7 +9,7 @@ cells are open, so that no label reveals the lowest or highest value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -19,7 +19,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.recipe import Recipe
-from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, scale_of
+from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
 from shoal.table.frames import series
@@ -173,8 +173,8 @@ def _sensitive(name: str, values: pl.Series, labels: IntArray) -> SensitiveProfi
     )
 
 
-@dataclass(frozen=True)
-class _Grouping:
+@dataclass(frozen=True, repr=False)
+class Grouping:
     """The assignment of the atoms of a column (distinct values, or leaves of its tree) to cells.
 
     `cell_of` is the cell of each atom and, last, of a missing value. `edges` are the boundaries between
@@ -196,17 +196,52 @@ def _cells(
     if counts.sum() < SMALLEST:
         return ()
     texts, rows = _published_rows(column, classes, sizes)
-    values = [parse(text) for text in texts]
+    return distribution(column, counts, lambda grouping: spread(column, grouping, texts, rows, counts > 0))
+
+
+def distribution(
+    column: QuasiColumn, counts: LongArray, after: Callable[[Grouping], FloatArray], least: float = 0.0
+) -> tuple[Cell, ...]:
+    """Group the values of a column into cells that may be shown.
+
+    Parameters
+    ----------
+    column : RangeColumn or TreeColumn
+        Its rows are not looked at, only its values.
+    counts : ndarray of int64
+        Released rows that have each value and, last, none.
+    after : callable
+        Returns the released rows of each cell by published value.
+    least : float, default 0.0
+        The least distance of cuts on a line, where its values are known only to multiples of this.
+    """
+    if counts.sum() < SMALLEST:
+        return ()
     if isinstance(column, RangeColumn):
-        grouping = _line_grouping(column, column.numbers.astype(np.float64), counts)
-        after = _range_mass(column, grouping, values, rows)
+        grouping = _line_grouping(column, column.numbers.astype(np.float64), counts, least)
     else:
         grouping = _tree_grouping(column, counts)
-        mass = _leaf_mass(column, texts, values, rows, counts > 0)
-        after = np.bincount(grouping.cell_of, mass).astype(np.float64)
     before = np.bincount(grouping.cell_of, counts).astype(np.int64)
-    cells = zip(grouping.labels, before.tolist(), after.tolist(), strict=True)
+    cells = zip(grouping.labels, before.tolist(), after(grouping).tolist(), strict=True)
     return tuple(Cell(label, n, mass) for label, n, mass in cells)
+
+
+def spread(
+    column: QuasiColumn,
+    grouping: Grouping,
+    texts: Sequence[str | None],
+    rows: FloatArray,
+    occurs: npt.NDArray[np.bool_],
+) -> FloatArray:
+    """Spread the rows with each published text over the cells that it covers.
+
+    `occurs` marks the leaves of a tree that some row has.
+    """
+    values = [parse(text) for text in texts]
+    if isinstance(column, RangeColumn):
+        return _range_mass(column, grouping, values, rows)
+    mass = _leaf_mass(column, texts, values, rows, occurs)
+    return np.bincount(grouping.cell_of, mass).astype(np.float64)
 
 
 def _published_rows(
@@ -215,10 +250,9 @@ def _published_rows(
     """Return the distinct published texts of a column, and how many rows have each."""
     if column.name in classes.columns:
         text = series(classes, column.name).cast(pl.String)
-    else:  # bounds in two columns; both are null if everything is lost
+    else:
         low, high = (classes[f"{column.name}_{end}"].cast(pl.String).to_list() for end in ("low", "high"))
-        pairs = zip(low, high, strict=True)
-        text = pl.Series([LOST if a is None or b is None else range_text(a, b) for a, b in pairs])
+        text = pl.Series([bounds_text(a, b) for a, b in zip(low, high, strict=True)])
     found = (
         pl.DataFrame({"text": text, "rows": sizes})
         .group_by("text", maintain_order=True)  # a fixed order makes sums of floats reproducible
@@ -227,10 +261,17 @@ def _published_rows(
     return found["text"].to_list(), found["rows"].to_numpy().astype(np.float64)
 
 
+def bounds_text(low: str | None, high: str | None) -> str:
+    """Return the text of bounds that are published in two columns; both are null if everything is lost."""
+    return LOST if low is None or high is None else range_text(low, high)
+
+
 # --- Values on a line: numbers, dates, ordered texts ---
 
 
-def _line_grouping(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> _Grouping:
+def _line_grouping(
+    column: QuasiColumn, numbers: FloatArray, counts: LongArray, least: float = 0.0
+) -> Grouping:
     """Cut the line at round numbers and merge cells with too few rows.
 
     `numbers` is the number of each atom; nan if no row has it.
@@ -239,7 +280,7 @@ def _line_grouping(column: QuasiColumn, numbers: FloatArray, counts: LongArray) 
     present = present[present != column.missing]
     n_missing = int(counts.sum() - counts[present].sum())
     by_size = present[np.argsort(numbers[present], kind="stable")]
-    scale = scale_of(column, numbers[by_size], counts[by_size])
+    scale = scale_of(column, numbers[by_size], counts[by_size], least)
     bins = np.searchsorted(scale.edges, numbers[by_size], side="right")
     kept = _kept_edges(np.bincount(bins, counts[by_size], minlength=len(scale.edges) + 1).tolist())
     labels = scale.labels(kept)
@@ -253,7 +294,7 @@ def _line_grouping(column: QuasiColumn, numbers: FloatArray, counts: LongArray) 
     elif n_missing and len(labels) > 1:
         labels[-1] += ", or missing"
     cell_of[column.missing] = len(labels) - 1
-    return _Grouping(labels, cell_of, edges)
+    return Grouping(labels, cell_of, edges)
 
 
 def _kept_edges(in_bin: Sequence[float]) -> list[int]:
@@ -269,7 +310,7 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
 
 
 def _range_mass(
-    column: RangeColumn, grouping: _Grouping, values: Sequence[Published], rows: FloatArray
+    column: RangeColumn, grouping: Grouping, values: Sequence[Published], rows: FloatArray
 ) -> FloatArray:
     """Spread the rows of each published value over the cells that its range overlaps."""
     ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
@@ -279,8 +320,7 @@ def _range_mass(
     missing_rows = np.where(np.isnan(ends[:, 0]), 1.0, np.where(lost, for_missing, 0.0)) * rows
     line_rows = rows - missing_rows
     # Integers, days and positions represent the step around them; edges are between the steps.
-    numbers = column.numbers
-    half = 0.5 if (numbers == np.floor(numbers)).all() else 0.0
+    half = 0.5 if are_whole(column, column.numbers) else 0.0
     low, high = ends[:, 0] - half, ends[:, 1] + half
     below = [float(_share_below(edge, low, high) @ line_rows) for edge in grouping.edges]
     on_line = np.diff([0.0, *below, float(line_rows.sum())])
@@ -296,8 +336,8 @@ def _ends(column: RangeColumn, value: Published) -> tuple[float, float]:
         return _number(column, value.low), _number(column, value.high)
     if isinstance(value, Value):
         return (number := _number(column, value.text)), number
-    if isinstance(value, Lost) and len(column.numbers):
-        return float(column.numbers[0]), float(column.numbers[-1])
+    if isinstance(value, Lost) and len(column.numbers) and column.ends is not None:
+        return float(column.ends[0]), float(column.ends[1])
     return np.nan, np.nan
 
 
@@ -320,7 +360,7 @@ def _share_below(edge: float, low: FloatArray, high: FloatArray) -> FloatArray:
 # --- Values in a tree ---
 
 
-def _tree_grouping(column: TreeColumn, counts: LongArray) -> _Grouping:
+def _tree_grouping(column: TreeColumn, counts: LongArray) -> Grouping:
     """Group numbers and dates on a line, and categories by name or by ancestor."""
     if column.kind in ("numeric", "date"):
         return _line_grouping(column, _leaf_numbers(column, counts), counts)
@@ -328,13 +368,13 @@ def _tree_grouping(column: TreeColumn, counts: LongArray) -> _Grouping:
     rows = np.bincount(group_of, counts).astype(np.int64)
     shown = _shown_groups(rows, is_flat=column.is_flat)
     if not shown:
-        return _Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
+        return Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
     labels = [MISSING if groups[at] == _AFTER_ALL else column.tree.labels[groups[at]] for at in shown]
     if rows.sum() > rows[shown].sum():
         labels.append(OTHER)
     cell_of_group = np.full(len(groups), len(labels) - 1)
     cell_of_group[shown] = np.arange(len(shown))
-    return _Grouping(labels, cell_of_group[group_of], np.zeros(0))
+    return Grouping(labels, cell_of_group[group_of], np.zeros(0))
 
 
 def _leaf_numbers(column: TreeColumn, counts: LongArray) -> FloatArray:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.table.columns import QuasiColumn, RangeColumn
@@ -54,8 +56,8 @@ class Scale:
         return [self.first[kept[0]], *inner, self.last[kept[-1]]]
 
 
-def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> Scale:
-    """Choose the edges for ascending numbers."""
+def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray, least: float = 0.0) -> Scale:
+    """Choose the edges for ascending numbers; on a line of numbers, at least so far from each other."""
     if len(numbers) < 2 or not isfinite(float(numbers[-1]) - float(numbers[0])):
         return Scale(np.zeros(0), (), (), (), ())
     if isinstance(column, RangeColumn) and column.kind == "ordinal":
@@ -63,8 +65,8 @@ def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> Sca
     low, high = _bulk(numbers, counts)
     if column.kind == "date":
         return _date_scale(low, high, numbers)
-    step = _round_step((high - low) / (MOST_CELLS - 4))
-    if (numbers == np.floor(numbers)).all() and abs(numbers[[0, -1]]).max() < _LONG:
+    step = max(_round_step((high - low) / (MOST_CELLS - 4)), least)
+    if are_whole(column, numbers) and abs(numbers[[0, -1]]).max() < _LONG:
         return _whole_scale(_inside([at - 0.5 for at in _multiples(max(1.0, step), low, high)], numbers))
     # Compare values as labelled: 0.30000000000000004 is above 0.3 but has the same label.
     texts = {float(text): text for text in (_cut_text(at, step) for at in _multiples(step, low, high))}
@@ -77,6 +79,12 @@ def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray) -> Sca
         first=[f"below {cut}" for cut in cuts],
         last=[f"{cut} and more" for cut in cuts],
     )
+
+
+def are_whole(column: QuasiColumn, numbers: npt.NDArray[Any]) -> bool:
+    """Return whether all values are whole, where `numbers` stand for them."""
+    known = column.line if isinstance(column, RangeColumn) else None
+    return bool((numbers == np.floor(numbers)).all()) and (known is None or known.whole)
 
 
 def _whole_scale(edges: Sequence[float]) -> Scale:

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from shoal.dangers import Danger, alike_danger, dominated_danger, unique_dangers, warn_of
+from shoal.bound.lower_bound import Bound
+from shoal.dangers import (
+    MIN_ROWS,
+    Danger,
+    alike_danger,
+    dominated_danger,
+    duplicate_dangers,
+    recoverable_dangers,
+    refuse_own,
+    repeated_dangers,
+    sources,
+    unique_dangers,
+    warn_of,
+)
 from shoal.engine.cells.in_memory import cells_remark
 from shoal.engine.cells.tree import is_alike
 from shoal.engine.spark.aggregates import (
@@ -16,23 +30,26 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_values,
 )
+from shoal.engine.spark.bounding import lower_bound
+from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.input import read_input
 from shoal.engine.spark.measured import total, worst
 from shoal.engine.spark.progress import watched
+from shoal.engine.spark.repeats import Repeats, count_repeats
+from shoal.engine.spark.revealed import duplicates_of, recoverable_of
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
 from shoal.engine.spark.settings import sized
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
-from shoal.release.distributed import Distributed, layout_of
+from shoal.release.distributed import Distributed, layout_of, published_names
 from shoal.release.folder import measured_rows
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
-from shoal.report.profile import ColumnProfile, Profile, SensitiveProfile
-from shoal.report.scale import SMALLEST
-from shoal.stages import Progress, stage
+from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.codebook import RangeBook
 from shoal.verifier import MeasuredGoal
+from shoal.workflow.spark_profile import spark_profile
 
 
 def make_distributed(
@@ -40,6 +57,7 @@ def make_distributed(
     recipe: Recipe,
     *,
     also: Iterable[str | Path] = (),
+    bound: bool = True,
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
 ) -> Release:
@@ -57,11 +75,13 @@ def make_distributed(
     else:
         spark = frame.sparkSession
     with steady(spark):
-        found = run(
-            read_input(spark, recipe) if frame is None else frame, recipe, timings, progress, show_plan
-        )
+        given = read_input(spark, recipe) if frame is None else frame
+        with stage(timings, "count", progress) as tick, sized(spark, 0), watched(spark, tick):
+            repeats = _repeats(SparkTable.of(given, recipe), recipe)
+        found = run(given, recipe, timings, progress, show_plan)
+        bounding = _bounding(found, recipe, timings, progress) if bound else ()
         with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
-            part = _part(found, recipe)
+            part = _part(found, recipe, repeats, bounding)
     release = Release(
         parts=(part,),
         recipe=recipe,
@@ -84,17 +104,43 @@ def make_distributed(
     return release
 
 
-def _part(found: SparkRun, recipe: Recipe) -> Part:
-    layout = layout_of(found)
+def _bounding(
+    found: SparkRun, recipe: Recipe, timings: dict[str, float], progress: Progress | None
+) -> tuple[BackgroundStage[Bound | None]]:
+    """Bound the loss; other work waits, because it needs the same workers."""
+    started = BackgroundStage(
+        timings, "bounding", lambda tick: lower_bound(found.encoded, recipe, found.missing)
+    )
+    started.result(progress)
+    return (started,)
+
+
+def _repeats(table: SparkTable, recipe: Recipe) -> dict[str, Repeats]:
+    """Count the values of kept columns and identifiers; refuse kept columns that are unique on most rows."""
+    kept = recipe.named("keep")
+    identifiers = [] if recipe.subject is not None else table.usable(recipe.named("identifier"))
+    repeats = count_repeats(table, [*kept, *identifiers], recipe)
+    if kept:
+        refuse_own({name: repeats[name].own for name in kept}, repeats[kept[0]].rows, recipe)
+    return {name: repeats[name] for name in identifiers}
+
+
+def _part(
+    found: SparkRun,
+    recipe: Recipe,
+    repeats: dict[str, Repeats],
+    bounding: tuple[BackgroundStage[Bound | None], ...],
+) -> Part:
+    layout, columns = layout_of(found), published_names(found)
     with_people = recipe.subject is not None
     counts = count_classes(
-        found.released, layout.keys, with_people=with_people, with_label=recipe.label is not None
+        found.released, columns, with_people=with_people, with_label=recipe.label is not None
     )
     values = {
         name: count_values(found.released, f"o{at}", layout.keys, with_people=with_people)
         for at, name in enumerate(recipe.named("sensitive", "keep"))
     }
-    dangers = _dangers(found, counts, values, recipe)
+    dangers = _dangers(found, counts, values, repeats, recipe)
     suppressed = found.rows - counts.rows
     rows = Distributed(found, layout, counts.classes, counts.rows)
     return Part(
@@ -109,8 +155,9 @@ def _part(found: SparkRun, recipe: Recipe) -> Part:
             goals=_goals(found, counts, rows, recipe),
             loss=_loss(found, counts, suppressed, "lost", recipe),
             loss_tight=_loss(found, counts, suppressed, "tight", recipe),
+            bounding=bounding,
         ),
-        profile=_profile(found, counts, values, suppressed, recipe),
+        profile=spark_profile(found, columns, counts, values, recipe),
         dangers=tuple(dangers),
         remarks=(cells_remark(found.plan, recipe.engine.cell_rows or CELL_ROWS),),
     )
@@ -178,10 +225,17 @@ def _distortion_ratio(found: SparkRun, lost: list[float] | None, suppressed: int
 
 
 def _dangers(
-    found: SparkRun, counts: ClassCounts, values: dict[str, ValueCounts], recipe: Recipe
+    found: SparkRun,
+    counts: ClassCounts,
+    values: dict[str, ValueCounts],
+    repeats: dict[str, Repeats],
+    recipe: Recipe,
 ) -> list[Danger]:
     """Report what the release reveals although every promise holds, as far as sums and counts show it."""
     dangers = unique_dangers({name: each.own for name, each in values.items()}, counts.rows, recipe)
+    dangers += _rules(found, counts.rows, recipe)
+    identifiers = {name: (each.known, each.different, each.repeated) for name, each in repeats.items()}
+    dangers += repeated_dangers(identifiers, recipe)
     if recipe.subject is not None:
         number, share = count_dominated(found.released, layout_of(found).keys)
         dangers += [dominated_danger(number, counts.classes, share, recipe)] if number else []
@@ -199,24 +253,15 @@ def _dangers(
     return dangers
 
 
-def _profile(
-    found: SparkRun, counts: ClassCounts, values: dict[str, ValueCounts], suppressed: int, recipe: Recipe
-) -> Profile:
-    lost = total(found.reports, "lost", len(found.codebook.quasi))
-    columns = tuple(
-        ColumnProfile(
-            book.name,
-            str(book.column.kind),
-            book.column.weight,
-            None if lost is None else (lost[at] + suppressed) / found.rows,
-            (),
-        )
-        for at, book in enumerate(found.codebook.quasi)
+def _rules(found: SparkRun, released: int, recipe: Recipe) -> list[Danger]:
+    """Report columns that duplicate or reveal a quasi column, from what the cells have counted."""
+    if released < MIN_ROWS:
+        return []
+    quasi = [book.name for book in found.codebook.quasi]
+    copies = duplicate_dangers(duplicates_of(found.reports), quasi, released, recipe)
+    pairs = product(sources(len(quasi), found.rows, recipe), quasi)
+    counted = dict(zip(pairs, recoverable_of(found.reports), strict=True))
+    known = {(danger.columns[0], danger.columns[1]) for danger in copies}
+    return copies + recoverable_dangers(
+        lambda names, column: counted[names, column], quasi, found.rows, recipe, known
     )
-    sensitive = tuple(_sensitive(name, values[name]) for name in recipe.named("sensitive"))
-    return Profile(columns, sensitive, counts.sizes, recipe.shape.groups)
-
-
-def _sensitive(name: str, values: ValueCounts) -> SensitiveProfile:
-    missing = values.missing if values.missing == 0 or values.missing >= SMALLEST else None
-    return SensitiveProfile(name=name, distinct=values.distinct, missing=missing, alike=values.alike)

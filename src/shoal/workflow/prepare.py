@@ -47,7 +47,7 @@ def prepare(
     if recipe.engine.name == "spark" or is_spark(data):
         from shoal.workflow.distributed import make_distributed
 
-        return make_distributed(data, recipe, also=also, progress=progress, show_plan=show_plan)
+        return make_distributed(data, recipe, also=also, bound=bound, progress=progress, show_plan=show_plan)
     companions = Companions.of(recipe, also, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 from shoal.engine.spark.schema import LABEL, PERSON
 
 _SIZES = 100_000  # different class sizes that a report lists
+MOST_TEXTS = 20_000  # published texts of a column that come to the driver
+Texts = dict[tuple[str | None, str | None], int]  # pairs of bounds; of one text, that text twice
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,9 @@ class ClassCounts:
         Rows that have the most frequent label of their class; None without a label.
     sizes : tuple of pairs of int
         How many classes have each size.
+    texts : list of dict or None
+        For each quasi column, how many rows have each published text, or pair of bounds; None where there
+        are too many.
     """
 
     rows: int
@@ -34,12 +40,19 @@ class ClassCounts:
     squares: int
     majority: int | None
     sizes: tuple[tuple[int, int], ...]
+    texts: list[Texts | None]
 
 
-def count_classes(released: Any, keys: Sequence[str], *, with_people: bool, with_label: bool) -> ClassCounts:
-    """Count the classes; rows with equal published values are one."""
+def count_classes(
+    released: Any, columns: Sequence[Sequence[str]], *, with_people: bool, with_label: bool
+) -> ClassCounts:
+    """Count the classes; rows with equal published values are one.
+
+    `columns` are the published columns of each quasi column: one, or two for bounds.
+    """
     from pyspark.sql import functions as f
 
+    keys = [name for names in columns for name in names]
     people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
     classes = released.groupBy(*keys).agg(f.count(f.lit(1)).alias("n"), people.alias("people")).persist()
     try:
@@ -51,6 +64,7 @@ def count_classes(released: Any, keys: Sequence[str], *, with_people: bool, with
             squares,
         ).collect()[0]
         sizes = classes.groupBy("n").count().orderBy("n").limit(_SIZES).collect()
+        texts = _texts(classes, columns)
     finally:
         classes.unpersist()
     majority = _majority(released, keys) if with_label else None
@@ -61,7 +75,45 @@ def count_classes(released: Any, keys: Sequence[str], *, with_people: bool, with
         squares=int(totals.squares or 0),
         majority=majority,
         sizes=tuple((row.n, row["count"]) for row in sizes),
+        texts=texts,
     )
+
+
+def _texts(classes: Any, columns: Sequence[Sequence[str]]) -> list[Texts | None]:
+    """Count the rows with each published text of a column, or pair of bounds."""
+    from pyspark.sql import functions as f
+
+    published = f.array(*(_published(at, names) for at, names in enumerate(columns)))
+    parts = classes.select("n", f.explode(published).alias("p")).select("n", "p.*")
+    counted = parts.groupBy("at", "low", "high").agg(f.sum("n").alias("n")).persist()
+    try:
+        many = {row.at for row in counted.groupBy("at").count().where(f"count > {MOST_TEXTS}").collect()}
+        few: list[Texts | None] = [None if at in many else {} for at in range(len(columns))]
+        for row in counted.where(~f.col("at").isin(list(many))).toLocalIterator():
+            texts = few[row.at]
+            assert texts is not None
+            texts[row.low, row.high] = row.n
+    finally:
+        counted.unpersist()
+    return few
+
+
+def _published(at: int, names: Sequence[str]) -> Any:
+    """Return what is published of one column: a text, or two bounds."""
+    from pyspark.sql import functions as f
+
+    low, high = names[0], names[-1]
+    return f.struct(
+        f.lit(at).alias("at"),
+        f.col(low).cast("string").alias("low"),
+        f.col(high).cast("string").alias("high"),
+    )
+
+
+def sum_lists(rows: Any, task: Any) -> list[float]:
+    """Sum the lists of numbers that a task returns, one for each part of the rows."""
+    lists = [row.numbers for row in rows.mapInArrow(task, "numbers array<double>").collect()]
+    return [fsum(numbers) for numbers in zip(*lists, strict=True)]
 
 
 def _majority(released: Any, keys: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,15 +64,24 @@ class SparkTable:
             return self
         return SparkTable(self.frame.repartition(2 * tasks), self.names)
 
+    def usable(self, names: Iterable[str]) -> list[str]:
+        """Return those of some columns whose values have a text: identifiers may be of any type."""
+        schema = self.frame.schema
+        return [name for name in names if _is_usable(schema[self.plain(name)].dataType.simpleString())]
+
     def plain(self, name: str) -> str:
         """Return the plain name of a column."""
         return f"c{self.names.index(name)}"
 
 
+def _is_usable(dtype: str) -> bool:
+    return dtype in _USABLE or dtype.startswith(_USABLE_PREFIXES)
+
+
 def _refuse_types(types: list[tuple[str, str]], recipe: Recipe) -> None:
     """Refuse columns whose values have no text: lists, structures, bytes."""
     for name, dtype in types:
-        if dtype in _USABLE or dtype.startswith(_USABLE_PREFIXES) or name in recipe.named("identifier"):
+        if _is_usable(dtype) or name in recipe.named("identifier"):
             continue
         message = f"Column `{name}` is stored as {dtype}, which cannot be released."
         raise DataError("data.kind", message, "convert it to text or numbers, or give it the role drop")

@@ -21,8 +21,16 @@ from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.memory import refuse_large
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.rows import SparkRows
-from shoal.engine.spark.schema import ABOUT, arrow_schema, prepared_schema, published_columns, released_schema
+from shoal.engine.spark.schema import (
+    ABOUT,
+    COUNTED,
+    arrow_schema,
+    prepared_schema,
+    published_columns,
+    released_schema,
+)
 from shoal.engine.spark.settings import cores, sized
+from shoal.engine.spark.values import Bins, choose_bins
 from shoal.errors import Fault, InfeasibleError
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
@@ -38,11 +46,17 @@ class SparkRun:
 
     Parameters
     ----------
+    encoded : SparkRows
+        The encoded rows. They too are kept on the workers' disks until `close`.
     released : pyspark.sql.DataFrame
         Released rows in no order: published quasi columns p0, p1, ..., other columns o0, o1, ..., the person
         and the class label. It is kept on the workers' disks until `close`.
     names : tuple of str
         The real names of the published and of the other columns.
+    counted : pyspark.sql.DataFrame
+        How many released rows of each cell have each value, as `values.sum_values` takes it; kept likewise.
+    bins : tuple of int or None
+        In which these values were counted.
     reports : list of dict
         What each cell reports about itself.
     plan : Plan
@@ -54,7 +68,10 @@ class SparkRun:
     method: MethodInfo
     reason: str
     plan: Plan
+    encoded: SparkRows
     released: Any
+    counted: Any
+    bins: Bins
     names: tuple[str, ...]
     reports: list[dict[str, Any]]
     rows: int
@@ -101,18 +118,20 @@ def _run(
             plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
             refuse_large(plan, codebook, spark, cell_rows, show_plan)
         with stage(timings, "cluster", progress) as tick, watched(spark, tick):
-            made = _clustered(
-                rows, plan, table, method, recipe_of_cells(codebook.recipe, codebook.rows, missing)
-            )
+            bins = choose_bins(rows)
+            cell_recipe = recipe_of_cells(codebook.recipe, codebook.rows, missing)
+            made = _clustered(rows, plan, table, method, cell_recipe, bins)
             reports = _reports(made)
     except BaseException:
         prepared.unpersist()
         raise
     names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
-    released = made.where(f"{ABOUT} IS NULL").drop(ABOUT)
+    released = made.where(f"{ABOUT} IS NULL").drop(ABOUT, COUNTED)
+    counted = made.where(f"{ABOUT} IS NOT NULL").select(COUNTED)
     return SparkRun(
-        table, codebook, method, reason, plan, released, (*names, *recipe.named("sensitive", "keep")),
-        reports, codebook.rows, missing, partial(_close, prepared, made),
+        table, codebook, method, reason, plan, rows, released, counted, bins,
+        (*names, *recipe.named("sensitive", "keep")), reports, codebook.rows, missing,
+        partial(_close, prepared, made),
     )  # fmt: skip
 
 
@@ -152,14 +171,16 @@ def _check_subject(rows: SparkRows, subject: str) -> None:
         raise DataError("data.missing", message, "fix the data, or remove these rows")
 
 
-def _clustered(rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInfo, recipe: Recipe) -> Any:
+def _clustered(
+    rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInfo, recipe: Recipe, bins: Bins
+) -> Any:
     """Return the released rows of all cells, and one row about each."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as f
 
     schema = released_schema(table, rows.codebook)
     paths = tuple(plan.partition.paths)
-    task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, arrow_schema(schema))
+    task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, bins, arrow_schema(schema))
     cells = rows.in_cells(plan.partition)
     alike = [number for number, path in enumerate(paths) if is_alike(path)]
     clustered = [number for number, path in enumerate(paths) if not is_alike(path)]

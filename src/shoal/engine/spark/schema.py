@@ -11,7 +11,7 @@ from shoal.recode.microaggregate import column_step
 from shoal.table.codebook import Book, Codebook, RangeBook
 
 _EXACT = 2**53
-PERSON, LABEL, ABOUT = "person", "label", "about"
+PERSON, LABEL, ABOUT, COUNTED = "person", "label", "about", "counted"
 
 
 def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
@@ -31,13 +31,17 @@ def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
 
 
 def released_schema(table: SparkTable, codebook: Codebook) -> Any:
-    """Return the schema of released rows, and of the rows about cells among them."""
+    """Return the schema of released rows, and of the rows about cells among them.
+
+    Such a row has the report of a cell, for the driver, and its counts of values, which are summed first.
+    """
     from pyspark.sql import types as t
 
     published = [dtype for book in codebook.quasi for _, dtype in published_columns(book, codebook.recipe)]
     fields = [t.StructField(f"p{at}", dtype) for at, dtype in enumerate(published)]
     fields += _others(table, codebook.recipe)
-    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in (PERSON, LABEL, ABOUT))])
+    texts = (PERSON, LABEL, ABOUT, COUNTED)
+    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in texts)])
 
 
 def arrow_schema(schema: Any) -> Any:

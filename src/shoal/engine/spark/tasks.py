@@ -221,8 +221,8 @@ class CellTask:
         Of the cells, by number.
     whole : tuple of ndarray
         For each goal, how many people of the table have each value.
-    columns : tuple of str
-        The published quasi columns, in order.
+    bins : tuple of int or None
+        In which values of quasi columns are counted.
     """
 
     codebook: Codebook
@@ -230,6 +230,7 @@ class CellTask:
     method: MethodInfo
     paths: tuple[str, ...]
     whole: tuple[npt.NDArray[Any], ...]
+    bins: tuple[int | None, ...]
     schema: pa.Schema
 
     def __call__(self, key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
@@ -258,7 +259,8 @@ class CellTask:
             frame, encoded = self._encoded(table)
             _, labels = np.unique(encoded.tuple_of_row, return_inverse=True)
             found = ClusterResult(labels.astype(np.int32))
-            yield from self._published(frame, encoded, found, "=").to_batches()
+            # What a batch holds is chance: rules that are learned from it would be too.
+            yield from self._published(frame, encoded, found, "=", learns=False).to_batches()
 
     def _encoded(self, table: pa.Table) -> tuple[pl.DataFrame, Encoded]:
         import numpy as np
@@ -286,19 +288,24 @@ class CellTask:
         )
         return frame, encoded
 
-    def _about(self, report: dict[str, Any]) -> pa.Table:
-        """Return the row about a cell: nothing but its report."""
+    def _about(self, report: dict[str, Any], counted: dict[str, int] | None = None) -> pa.Table:
+        """Return the row about a cell: nothing but its report, and how many rows have each value."""
         import pyarrow as pa
 
-        nothing = {field.name: [None] for field in self.schema if field.name != "about"}
-        return pa.Table.from_pydict({**nothing, "about": [json.dumps(report)]}, self.schema)
+        nothing: dict[str, list[str | None]] = {field.name: [None] for field in self.schema}
+        about = {"about": [json.dumps(report)], "counted": [json.dumps(counted or {})]}
+        return pa.Table.from_pydict({**nothing, **about}, self.schema)
 
-    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str) -> pa.Table:
+    def _published(
+        self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str, *, learns: bool = True
+    ) -> pa.Table:
         import polars as pl
         import pyarrow as pa
 
         from shoal.engine.publishing import published_as
         from shoal.engine.spark.measured import measured
+        from shoal.engine.spark.revealed import revealed
+        from shoal.engine.spark.values import counted_values
 
         published = published_as(encoded, found, self.recipe)
         inside = published.labels >= 0
@@ -311,6 +318,12 @@ class CellTask:
         columns |= {name: frame[name].gather(order) for name in others}
         columns |= {name: frame[name].gather(order) for name in ("person", "label")}
         rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-        rows = rows.append_column("about", pa.nulls(len(labels), pa.string())).cast(self.schema)
-        report = {"path": path, **measured(encoded, published, self.recipe)}
-        return pa.concat_tables([rows, self._about(report)])
+        for name in ("about", "counted"):
+            rows = rows.append_column(name, pa.nulls(len(labels), pa.string()))
+        report = {
+            "path": path,
+            **measured(encoded, published, self.recipe),
+            **revealed(frame, encoded, published, self.recipe, learns=learns),
+        }
+        about = self._about(report, counted_values(encoded, inside, self.bins))
+        return pa.concat_tables([rows.cast(self.schema), about])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, LDiversity, TCloseness
 from shoal.verifier.cells.places import Tree, order, tree
 from shoal.verifier.goals.registry import judge_k, refuse_unknown
-from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated, variant
+from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
 from shoal.verifier.spark.classes import ClassFacts, Source
 from shoal.verifier.spark.closeness import hierarchical, ordered
 from shoal.verifier.spark.counted import Counts, count_places, count_values, texts
@@ -80,7 +80,7 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
             continue
         is_distance = isinstance(goal, TCloseness) and goal.distance != "equal"
         asked = _Asked(at, goal, _rule(goal), "number" if is_distance else f"number{at}")
-        queries.setdefault((variant(goal) if is_distance else None, goal.columns), []).append(asked)
+        queries.setdefault((goal.to_dict if is_distance else None, goal.columns), []).append(asked)
     for (distance, _), query in queries.items():
         findings |= _measured(source, query) if distance is None else _distances(source, query)
     k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
@@ -156,7 +156,7 @@ def _distances(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
     goal = asked[0].goal
     (name,) = goal.columns
     found, stored = texts(source, name), source.table.stored(name)
-    place = order if variant(goal) == "ordered" else tree
+    place = order if goal.to_dict == "ordered" else tree
     placed = place(source.recipe, name, found, stored)
     if isinstance(placed, Problem):
         return {each.at: Finding(stated(each.goal, source.counts), placed) for each in asked}
