@@ -80,7 +80,7 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
             continue
         is_distance = isinstance(goal, TCloseness) and goal.distance != "equal"
         asked = _Asked(at, goal, _rule(goal), "number" if is_distance else f"number{at}")
-        queries.setdefault((goal.to_dict if is_distance else None, goal.columns), []).append(asked)
+        queries.setdefault((goal.form if is_distance else None, goal.columns), []).append(asked)
     for (distance, _), query in queries.items():
         findings |= _measured(source, query) if distance is None else _distances(source, query)
     k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
@@ -156,7 +156,7 @@ def _distances(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
     goal = asked[0].goal
     (name,) = goal.columns
     found, stored = texts(source, name), source.table.stored(name)
-    place = order if goal.to_dict == "ordered" else tree
+    place = order if goal.form == "ordered" else tree
     placed = place(source.recipe, name, found, stored)
     if isinstance(placed, Problem):
         return {each.at: Finding(stated(each.goal, source.counts), placed) for each in asked}
