@@ -20,6 +20,7 @@ SETTINGS = {
     # Compiling a query takes longer than to run it on a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.speculation": "true",  # a task may run twice, and must do the same each time
     "spark.driver.memory": "1g",
     "spark.executor.memory": "1g",
     "spark.driver.host": "127.0.0.1",

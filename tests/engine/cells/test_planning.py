@@ -109,10 +109,7 @@ def test_equal_rows_are_a_cell_of_their_own_and_the_others_are_cut():
     feasible = feasible_of(asked(2), rows)
     plan = plan_cells(rows, feasible, 10)
     check_plan(plan, rows, feasible, 10, can_merge=False)
-    assert [(path, c.rows) for path, c in zip(plan.partition.paths, plan.counts, strict=True)][0] == (
-        "=0",
-        60,
-    )
+    assert (plan.partition.paths[0], plan.counts[0].rows) == ("=0", 60)
 
 
 def test_a_group_of_equal_rows_that_misses_a_goal_goes_back_to_the_others():
