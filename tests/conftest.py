@@ -11,6 +11,7 @@ import vl_convert  # noqa: F401  # this process draws, instead of starting anoth
 import tests.profiles  # noqa: F401  # sets how many examples are tried
 from shoal.cluster import METHODS
 from shoal.workflow.warming import compiled_meanwhile, jobs_of
+from tests.spark_sessions import one_session
 
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
 FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
@@ -30,8 +31,16 @@ def pytest_unconfigure():
 
 
 def pytest_collection_modifyitems(items):
-    """Put tests without kernels first."""
+    """Put tests without kernels first; run those with Spark in one process, which has the only session."""
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(FIRST))
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    yield from one_session()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ dictionaries are found first, for the whole table; with these, each part is enco
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +27,16 @@ from shoal.table.sensitive import comparable, ordered_positions, without_empty
 from shoal.table.tree_columns import build_tree
 
 _SEPARATOR = "\x1f"  # between the texts of a combination; those are escaped
+_ESCAPES = {"\\": "\\", "u": _SEPARATOR}
+
+
+def settled(values: pl.Series, column: Column, *, as_stored: bool) -> pl.Series:
+    """Return cleaned cells of a part of a column in canonical form.
+
+    The text of a category that is stored as a float depends on the whole column: 1 if all its numbers are
+    whole, 1.0 if some are not. `as_stored` says so, since a part cannot know.
+    """
+    return settle(values.cast(pl.String) if as_stored else values, column)[1]
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -38,12 +50,15 @@ class RangeBook:
     line : Line
     is_float : bool
         Whether its numbers are floats.
+    as_stored : bool
+        See `settled`.
     """
 
     name: str
     column: Column
     line: Line
     is_float: bool
+    as_stored: bool = False
 
     @property
     def kind(self) -> str:
@@ -52,7 +67,7 @@ class RangeBook:
 
     def numbers(self, values: pl.Series) -> pl.Series:
         """Return cleaned cells as numbers."""
-        _, canonical = settle(values, self.column)
+        canonical = settled(values, self.column, as_stored=self.as_stored)
         numbers = line_numbers(canonical, self.kind, self.column)
         return numbers.cast(pl.Float64 if self.is_float else pl.Int64)
 
@@ -81,6 +96,8 @@ class TreeBook:
         The encoded column, without rows.
     leaves : ndarray of int32
         The leaf of each value.
+    as_stored : bool
+        See `settled`.
     """
 
     name: str
@@ -88,10 +105,11 @@ class TreeBook:
     distinct: pl.Series
     empty: TreeColumn
     leaves: IntArray
+    as_stored: bool = False
 
     def codes(self, values: pl.Series) -> pl.Series:
         """Return the leaves of cleaned cells."""
-        _, canonical = settle(values, self.column)
+        canonical = settled(values, self.column, as_stored=self.as_stored)
         known, leaves = self.distinct, pl.Series(self.leaves)
         if not len(known):
             return pl.repeat(self.empty.missing, len(values), dtype=pl.Int32, eager=True)
@@ -130,18 +148,21 @@ class SensitiveBook:
         The texts of all values, or combinations of values, that occur.
     empty : SensitiveColumn
         The encoded column, without rows.
-    codes : ndarray of int32
+    numbers : ndarray of int32
         The number of each key.
+    as_stored : collection of str
+        Columns of which `settled` must know it.
     """
 
     goal: Goal
     keys: pl.Series
     empty: SensitiveColumn
     numbers: IntArray
+    as_stored: Collection[str] = ()
 
     def codes(self, frame: pl.DataFrame, recipe: Recipe) -> pl.Series:
         """Return the number of each row's value, -1 for a missing one."""
-        keys = sensitive_keys(frame, self.goal, recipe)
+        keys = sensitive_keys(frame, self.goal, recipe, self.as_stored)
         if not len(self.keys):
             return pl.repeat(-1, len(keys), dtype=pl.Int32, eager=True)
         return keys.replace_strict(self.keys, pl.Series(self.numbers), default=-1, return_dtype=pl.Int32)
@@ -151,13 +172,16 @@ class SensitiveBook:
         return replace(self.empty, codes=codes.to_numpy().astype(np.int32))
 
 
-def sensitive_keys(frame: pl.DataFrame, goal: Goal, recipe: Recipe) -> pl.Series:
+def sensitive_keys(
+    frame: pl.DataFrame, goal: Goal, recipe: Recipe, as_stored: Collection[str] = ()
+) -> pl.Series:
     """Return a text for each value, or combination of values, that a goal counts; null if one is missing."""
     distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     columns = [series(frame, name) for name in goal.columns]
     if distance != "equal":
-        _, canonical = settle(without_empty(columns[0]), recipe.columns[goal.columns[0]])
-        return canonical.cast(pl.String)
+        (name,) = goal.columns
+        values = without_empty(columns[0])
+        return settled(values, recipe.columns[name], as_stored=name in as_stored).cast(pl.String)
     texts = [comparable(values).alias(str(at)) for at, values in enumerate(columns)]
     if len(texts) == 1:
         return texts[0]
@@ -197,9 +221,9 @@ def sensitive_book(goal: Goal, keys: list[str], has_missing: bool, recipe: Recip
 def _unescaped(key: str) -> list[str]:
     """Return the texts of a combination, in whose order combinations are numbered."""
     texts = key.split(_SEPARATOR)
-    return (
-        [text.replace("\\u", _SEPARATOR).replace("\\\\", "\\") for text in texts] if len(texts) > 1 else texts
-    )
+    if len(texts) == 1:
+        return texts
+    return [re.sub(r"\\(.)", lambda found: _ESCAPES[found[1]], text) for text in texts]
 
 
 @dataclass(frozen=True, repr=False)

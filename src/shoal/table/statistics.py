@@ -125,7 +125,13 @@ def _of_numbers(values: pl.Series) -> dict[str, Any]:
     whole = integers(values)
     if whole is not None:
         low, high = int(whole.min()), int(whole.max())  # type: ignore[arg-type]
-        return {"numbers": Ends(low, high), "all_exact": max(abs(low), abs(high)) < _EXACT}
+        sizes = whole.cast(pl.Float64).abs().to_numpy()  # as if other parts made floats of them
+        return {
+            "numbers": Ends(low, high),
+            "all_exact": max(abs(low), abs(high)) < _EXACT,
+            "decimals": most_decimals(sizes.min(keepdims=True)),
+            "large": int((sizes >= _EXACT).sum()),
+        }
     floats = values.cast(pl.Float64, strict=False).drop_nulls()
     numbers = floats.filter(floats.is_finite()).to_numpy()
     is_large = np.abs(numbers) >= _EXACT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from shoal.engine.spark import tasks
 from shoal.engine.spark.frame import SparkTable
 from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.recipe import GRID_HINT, Recipe, omitted_faults
+from shoal.recipe.goals import TCloseness
 from shoal.table.codebook import Book, Codebook, RangeBook, sensitive_book, tree_book
 from shoal.table.columns import Line
 from shoal.table.sensitive import canonical_list
@@ -34,16 +35,19 @@ def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
     rows, found = _statistics(table, recipe)
     if rows == 0:
         raise DataError("data.empty", "The table has no rows.", "use a table with at least k rows")
-    known = _with_kinds(table, recipe, found)
+    known, as_stored = _with_kinds(table, recipe, found)
     listed = [name for name in known.quasi if _needs_dictionary(known, name)]
-    dictionaries = _dictionaries(table, known, listed)
-    quasi = _books(known, found, dict(zip(listed, dictionaries, strict=False)))
+    dictionaries = _dictionaries(table, known, listed, as_stored)
+    quasi = _books(known, found, dict(zip(listed, dictionaries, strict=False)), as_stored)
     faults = _missing_faults(known, found) + _grid_faults(quasi, known)
     if faults:
         raise DataError.from_faults(faults)
     goals = zip(known.privacy.goal, dictionaries[len(listed) :], strict=True)
     sensitive = tuple(
-        sensitive_book(goal, counted.values, any(found[name].missing for name in goal.columns), known)
+        replace(
+            sensitive_book(goal, counted.values, any(found[name].missing for name in goal.columns), known),
+            as_stored=as_stored,
+        )
         for goal, counted in goals
     )
     return Codebook(known, quasi, sensitive, rows)
@@ -61,21 +65,37 @@ def _statistics(table: SparkTable, recipe: Recipe) -> tuple[int, dict[str, Stati
     return sum(part["rows"] for part in parts), found
 
 
-def _with_kinds(table: SparkTable, recipe: Recipe, found: dict[str, Statistics]) -> Recipe:
-    """Return the recipe with the kind of every column that is encoded."""
+def _with_kinds(
+    table: SparkTable, recipe: Recipe, found: dict[str, Statistics]
+) -> tuple[Recipe, tuple[str, ...]]:
+    """Return the recipe with the kind of every column that needs one.
+
+    Then those columns of categories that are stored as numbers which are not all whole.
+    """
     dtypes = pl.DataFrame(pl.from_arrow(table.frame.limit(0).toArrow())).dtypes
     columns = dict(recipe.columns)
     faults: list[Fault] = []
-    for name, counted in found.items():
-        dtype = dtypes[table.names.index(name)]
+    as_stored = []
+    for name in dict.fromkeys([*recipe.quasi, *_measured_by_kind(recipe)]):
+        dtype, counted = dtypes[table.names.index(name)], found[name]
         try:
             kind = found_kind(name, dtype, counted, recipe.columns[name])
             columns[name] = recipe.columns[name].model_copy(update={"kind": kind})
         except DataError as error:
             faults += error.faults
+            continue
+        in_texts = kind in ("categorical", "ordinal")
+        if in_texts and (dtype.is_float() or dtype.is_decimal()) and not counted.all_exact:
+            as_stored.append(name)
     if faults:
         raise DataError.from_faults(faults)
-    return recipe.model_copy(update={"columns": columns})
+    return recipe.model_copy(update={"columns": columns}), tuple(as_stored)
+
+
+def _measured_by_kind(recipe: Recipe) -> list[str]:
+    """Return the sensitive columns whose values have distances; others are texts that differ or not."""
+    goals = [goal for goal in recipe.privacy.goal if isinstance(goal, TCloseness)]
+    return [name for goal in goals if goal.distance != "equal" for name in goal.columns]
 
 
 def _needs_dictionary(recipe: Recipe, name: str) -> bool:
@@ -83,7 +103,9 @@ def _needs_dictionary(recipe: Recipe, name: str) -> bool:
     return column.kind in ("categorical", "ordinal") or column.hierarchy is not None
 
 
-def _dictionaries(table: SparkTable, recipe: Recipe, columns: list[str]) -> list[Dictionary]:
+def _dictionaries(
+    table: SparkTable, recipe: Recipe, columns: list[str], as_stored: tuple[str, ...]
+) -> list[Dictionary]:
     """Return the values of each column listed, then of what each goal counts."""
     from pyspark.sql import functions as f
 
@@ -91,7 +113,7 @@ def _dictionaries(table: SparkTable, recipe: Recipe, columns: list[str]) -> list
     titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.goal]
     if not titles:
         return []
-    task = tasks.Dictionaries(table.names, tuple(recipe.input.missing), recipe, tuple(columns))
+    task = tasks.Dictionaries(table.names, tuple(recipe.input.missing), recipe, tuple(columns), as_stored)
     parts = table.frame.mapInArrow(task, "book int, key string, n bigint")
     counted = parts.groupBy("book", "key").agg(f.sum("n").alias("n")).persist()
     try:
@@ -114,13 +136,17 @@ def _too_many(title: str, size: int) -> Fault:
 
 
 def _books(
-    recipe: Recipe, found: dict[str, Statistics], dictionaries: dict[str, Dictionary]
+    recipe: Recipe,
+    found: dict[str, Statistics],
+    dictionaries: dict[str, Dictionary],
+    as_stored: tuple[str, ...],
 ) -> tuple[Book, ...]:
     books: list[Book] = []
     errors: list[ShoalError] = []
     for name in recipe.quasi:
         try:
-            books.append(_book(recipe, name, found[name], dictionaries.get(name)))
+            book = _book(recipe, name, found[name], dictionaries.get(name))
+            books.append(replace(book, as_stored=name in as_stored))
         except (DataError, HierarchyError) as error:
             errors.append(error)
     if errors:

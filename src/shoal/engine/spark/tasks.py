@@ -80,6 +80,7 @@ class Dictionaries:
     missing: tuple[str, ...]
     recipe: Recipe
     columns: tuple[str, ...]
+    as_stored: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the values of each batch, with the number of their dictionary."""
@@ -91,7 +92,8 @@ class Dictionaries:
 
         for frame in frames(batches, self.names, self.missing):
             keys = [self._canonical(frame, name) for name in self.columns]
-            keys += [sensitive_keys(frame, goal, self.recipe) for goal in self.recipe.privacy.goal]
+            goals = self.recipe.privacy.goal
+            keys += [sensitive_keys(frame, goal, self.recipe, self.as_stored) for goal in goals]
             for book, values in enumerate(keys):
                 counted = pl.DataFrame({"key": values.drop_nulls()}).group_by("key").len("n")
                 number = pl.lit(book, dtype=pl.Int32).alias("book")
@@ -100,13 +102,13 @@ class Dictionaries:
     def _canonical(self, frame: pl.DataFrame, name: str) -> pl.Series:
         import polars as pl
 
+        from shoal.table.codebook import settled
         from shoal.table.frames import series
-        from shoal.table.kinds import settle
 
         column = self.recipe.columns[name]
         if column.kind == "ordinal":  # what its order does not list is counted by the driver
             column = column.model_copy(update={"kind": "categorical", "order": None})
-        return settle(series(frame, name), column)[1].cast(pl.String)
+        return settled(series(frame, name), column, as_stored=name in self.as_stored).cast(pl.String)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,18 @@
-"""One Spark session for all tests here."""
+"""The Spark session of all tests: a process can have only one, and it takes long to start."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import shoal
 from shoal.verifier.spark.session import spark_session, why_not_installed
 
+MASTER = "local-cluster[2,1,2048]"  # two workers that are processes of their own, as on a cluster
 SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.default.parallelism": "2",
@@ -21,18 +24,22 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.shuffle.compress": "false",
     "spark.locality.wait": "0",
+    "spark.speculation": "true",  # a task may run twice, and must do the same each time
+    "spark.executor.memory": "1g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Workers take the code that is tested, wherever the package is installed.
+    "spark.executorEnv.PYTHONPATH": str(Path(shoal.__file__).parents[1]),
 }
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def one_session() -> Iterator[Any]:
+    """Yield the session; skip where Spark cannot be started, or fail if every test has to run."""
     lacking = why_not_installed()
     if lacking:
         if os.environ.get("SHOAL_TEST_ALL"):
             pytest.fail(lacking)
         pytest.skip(lacking)
-    session = spark_session("local[2]", SETTINGS)
+    session = spark_session(MASTER, SETTINGS)
     yield session
     session.stop()
