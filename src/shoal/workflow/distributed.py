@@ -26,9 +26,8 @@ from shoal.engine.cells.tree import is_alike
 from shoal.engine.spark.aggregates import (
     ClassCounts,
     ValueCounts,
-    count_classes,
     count_dominated,
-    count_values,
+    count_released,
 )
 from shoal.engine.spark.bounding import lower_bound
 from shoal.engine.spark.frame import SparkTable
@@ -133,13 +132,14 @@ def _part(
 ) -> Part:
     layout, columns = layout_of(found), published_names(found)
     with_people = recipe.subject is not None
-    counts = count_classes(
-        found.released, columns, with_people=with_people, with_label=recipe.label is not None
+    counts, of_others = count_released(
+        found.released,
+        columns,
+        layout.others,
+        with_people=with_people,
+        with_label=recipe.label is not None,
     )
-    values = {
-        name: count_values(found.released, f"o{at}", layout.keys, with_people=with_people)
-        for at, name in enumerate(recipe.named("sensitive", "keep"))
-    }
+    values = dict(zip(recipe.named("sensitive", "keep"), of_others, strict=True))
     dangers = _dangers(found, counts, values, repeats, recipe)
     suppressed = found.rows - counts.rows
     rows = Distributed(found, layout, counts.classes, counts.rows)

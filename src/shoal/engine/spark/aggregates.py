@@ -43,31 +43,52 @@ class ClassCounts:
     texts: list[Texts | None]
 
 
-def count_classes(
-    released: Any, columns: Sequence[Sequence[str]], *, with_people: bool, with_label: bool
-) -> ClassCounts:
-    """Count the classes; rows with equal published values are one.
+def count_released(
+    released: Any,
+    columns: Sequence[Sequence[str]],
+    others: Sequence[str],
+    *,
+    with_people: bool,
+    with_label: bool,
+) -> tuple[ClassCounts, list[ValueCounts]]:
+    """Count the classes, and the values of the other columns; rows with equal published values are one class.
 
     `columns` are the published columns of each quasi column: one, or two for bounds.
     """
-    from pyspark.sql import functions as f
-
     keys = [name for names in columns for name in names]
-    people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
-    classes = released.groupBy(*keys).agg(f.count(f.lit(1)).alias("n"), people.alias("people")).persist()
+    classes = _classes(released, keys, others, with_people=with_people).persist()
     try:
-        squares = f.sum((f.col("n") * f.col("n")).cast("decimal(38,0)")).alias("squares")
-        totals = classes.agg(
-            f.sum("n").alias("rows"),
-            f.count(f.lit(1)).alias("classes"),
-            f.min("people").alias("people"),
-            squares,
-        ).collect()[0]
-        sizes = classes.groupBy("n").count().orderBy("n").limit(_SIZES).collect()
-        texts = _texts(classes, columns)
+        majority = _majority(released, keys) if with_label else None
+        counts = _class_counts(classes, columns, majority)
+        values = [_value_counts(released, classes, name, with_people=with_people) for name in others]
     finally:
         classes.unpersist()
-    majority = _majority(released, keys) if with_label else None
+    return counts, values
+
+
+def _classes(released: Any, keys: Sequence[str], others: Sequence[str], *, with_people: bool) -> Any:
+    """Return each class with its rows and people, and the least and greatest value of each other column."""
+    from pyspark.sql import functions as f
+
+    people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
+    found = [f.count(f.lit(1)).alias("n"), people.alias("people")]
+    for name in others:
+        found += [f.min(name).alias(f"{name}_low"), f.max(name).alias(f"{name}_high")]
+        found.append(f.count(name).alias(f"{name}_n"))
+    return released.groupBy(*keys).agg(*found)
+
+
+def _class_counts(classes: Any, columns: Sequence[Sequence[str]], majority: int | None) -> ClassCounts:
+    from pyspark.sql import functions as f
+
+    squares = f.sum((f.col("n") * f.col("n")).cast("decimal(38,0)")).alias("squares")
+    totals = classes.agg(
+        f.sum("n").alias("rows"),
+        f.count(f.lit(1)).alias("classes"),
+        f.min("people").alias("people"),
+        squares,
+    ).collect()[0]
+    sizes = classes.groupBy("n").count().orderBy("n").limit(_SIZES).collect()
     return ClassCounts(
         rows=totals.rows or 0,
         classes=totals.classes,
@@ -75,7 +96,7 @@ def count_classes(
         squares=int(totals.squares or 0),
         majority=majority,
         sizes=tuple((row.n, row["count"]) for row in sizes),
-        texts=texts,
+        texts=_texts(classes, columns),
     )
 
 
@@ -154,34 +175,28 @@ class ValueCounts:
     alike_frequent: int
 
 
-def count_values(released: Any, column: str, keys: Sequence[str], *, with_people: bool) -> ValueCounts:
+def _value_counts(released: Any, classes: Any, column: str, *, with_people: bool) -> ValueCounts:
     """Count the values of a column, and the classes that share one."""
     from pyspark.sql import functions as f
 
-    value = f.col(column)
     people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
-    values = released.groupBy(value.alias("v")).agg(f.count(f.lit(1)).alias("n"), people.alias("people"))
+    values = released.groupBy(f.col(column).alias("v")).agg(
+        f.count(f.lit(1)).alias("n"), people.alias("people")
+    )
     of_values = values.agg(
         f.count("v").alias("distinct"),
         f.sum(f.when(f.col("v").isNull(), f.col("n")).otherwise(0)).alias("missing"),
         f.sum(f.when(f.col("v").isNotNull() & (f.col("people") == 1), f.col("n")).otherwise(0)).alias("own"),
         f.max_by("v", f.struct("n", f.col("v").isNotNull(), "v")).alias("frequent"),
     ).collect()[0]
-    classes = released.groupBy(*keys).agg(
-        f.count(f.lit(1)).alias("n"),
-        f.count_distinct(value).alias("values"),
-        f.count(f.when(value.isNull(), 1)).alias("missing"),
-        f.first(value, ignorenulls=True).alias("v"),
-    )
-    same = classes.where(
-        ((f.col("values") == 1) & (f.col("missing") == 0)) | ((f.col("values") == 0) & (f.col("missing") > 0))
-    )
-    is_frequent = f.col("v").eqNullSafe(f.lit(of_values.frequent))
+    low, present = f.col(f"{column}_low"), f.col(f"{column}_n")
+    is_one = (present == f.col("n")) & (low == f.col(f"{column}_high"))
+    same = classes.where(is_one | (present == 0)).select("n", low.alias("v"))
     of_classes = same.agg(
         f.count(f.lit(1)).alias("alike"),
         f.sum("n").alias("rows"),
         (f.count_distinct("v") + f.max(f.col("v").isNull().cast("int"))).alias("values"),
-        f.sum(is_frequent.cast("int")).alias("frequent"),
+        f.sum(f.col("v").eqNullSafe(f.lit(of_values.frequent)).cast("int")).alias("frequent"),
     ).collect()[0]
     return ValueCounts(
         distinct=of_values.distinct,
