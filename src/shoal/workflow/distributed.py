@@ -15,7 +15,8 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_values,
 )
-from shoal.engine.spark.measured import total, worst
+from shoal.engine.spark.goals import worst_classes
+from shoal.engine.spark.measured import total
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
 from shoal.errors import RecipeError
 from shoal.measure.loss import Loss
@@ -56,8 +57,12 @@ def make_distributed(
         found = run(
             read_input(spark, recipe) if frame is None else frame, recipe, timings, progress, show_plan
         )
-        with stage(timings, "measure", progress):
-            part = _part(found, recipe)
+        try:
+            with stage(timings, "measure", progress):
+                part = _part(found, recipe)
+        except BaseException:
+            found.close()
+            raise
     release = Release(
         parts=(part,),
         recipe=recipe,
@@ -115,7 +120,8 @@ def _goals(found: SparkRun, counts: ClassCounts, recipe: Recipe) -> tuple[Measur
     people = "rows" if recipe.subject is None else "people"
     k = recipe.privacy.k
     goals = [MeasuredGoal("k-anonymity", None, k, counts.people, counts.people >= k, counts=people)]
-    for goal, achieved in zip(recipe.privacy.goal, worst(found.reports, recipe), strict=True):
+    numbers = worst_classes(found.released, layout_of(found).keys, found.sensitive, recipe)
+    for goal, achieved in zip(recipe.privacy.goal, numbers, strict=True):
         variant = getattr(goal, "variant", getattr(goal, "distance", None))
         goals.append(MeasuredGoal(goal.type, goal.column, goal.asked, achieved, True, variant, people))
     return tuple(goals)

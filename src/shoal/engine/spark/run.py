@@ -25,6 +25,7 @@ from shoal.errors import Fault, InfeasibleError
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
 from shoal.table.codebook import Codebook
+from shoal.table.columns import SensitiveColumn
 
 CELL_ROWS = 200_000  # of a cell, unless the recipe says otherwise
 _MAX_TASKS = 4_000
@@ -43,6 +44,8 @@ class SparkRun:
         The real names of the published and of the other columns.
     reports : list of dict
         What each cell reports about itself.
+    sensitive : tuple of SensitiveColumn
+        What the goals count, with the counts of the whole table.
     plan : Plan
         The cells.
     """
@@ -55,6 +58,7 @@ class SparkRun:
     released: Any
     names: tuple[str, ...]
     reports: list[dict[str, Any]]
+    sensitive: tuple[SensitiveColumn, ...]
     rows: int
     missing: int
     close: Callable[[], None]
@@ -74,6 +78,7 @@ def run(
         check_feasible(codebook.rows, recipe.privacy.k)
     method, reason = choose(recipe.method.name, codebook.rows)
     prepared = _prepared(table, codebook)
+    kept = [prepared]
     try:
         with stage(timings, "encode", progress):
             rows = SparkRows(prepared, codebook)
@@ -81,20 +86,23 @@ def run(
         cell_rows = recipe.engine.cell_rows or CELL_ROWS
         with stage(timings, "plan", progress):
             plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
-            refuse_large(plan, codebook, prepared.sparkSession, cell_rows, show_plan)
+            equal = _equal_cells(rows, plan)
+            largest = max((cell.rows for at, cell in enumerate(plan.counts) if at not in equal), default=0)
+            refuse_large(plan, largest, codebook, prepared.sparkSession, cell_rows, show_plan)
         with stage(timings, "cluster", progress):
-            made = _clustered(
-                rows, plan, table, method, recipe_of_cells(codebook.recipe, codebook.rows, missing)
-            )
+            cell_recipe = recipe_of_cells(codebook.recipe, codebook.rows, missing)
+            made = _clustered(rows, plan, equal, table, method, cell_recipe)
+            kept.append(made)
             reports = _reports(made)
+            prepared.unpersist()  # every cell is made, and kept
     except BaseException:
-        prepared.unpersist()
+        _close(*kept)
         raise
     names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
     released = made.where(f"{ABOUT} IS NULL").drop(ABOUT)
     return SparkRun(
         table, codebook, method, reason, plan, released, (*names, *recipe.named("sensitive", "keep")),
-        reports, codebook.rows, missing, partial(_close, prepared, made),
+        reports, rows.sensitive, codebook.rows, missing, partial(_close, made),
     )  # fmt: skip
 
 
@@ -134,7 +142,24 @@ def _check_subject(rows: SparkRows, subject: str) -> None:
         raise DataError("data.missing", message, "fix the data, or remove these rows")
 
 
-def _clustered(rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInfo, recipe: Recipe) -> Any:
+def _equal_cells(rows: SparkRows, plan: Plan) -> list[int]:
+    """Return the cells whose rows are all equal: in others, different numbers have the same position."""
+    from pyspark.sql import functions as f
+
+    alike = [number for number, path in enumerate(plan.partition.paths) if is_alike(path)]
+    numbers = [name for name in rows.frame.columns if name[0] == "q"]
+    if not alike or not numbers:
+        return alike
+    differ = [f.max(name) > f.min(name) for name in numbers]
+    differing = f.coalesce(f.greatest(*differ, f.lit(False)), f.lit(False)).alias("differing")
+    cells = rows.in_cells(plan.partition).where(f.col("cell") < len(alike))
+    found = {row.cell: row.differing for row in cells.groupBy("cell").agg(differing).collect()}
+    return [number for number in alike if not found[number]]
+
+
+def _clustered(
+    rows: SparkRows, plan: Plan, equal: list[int], table: SparkTable, method: MethodInfo, recipe: Recipe
+) -> Any:
     """Return the released rows of all cells, and one row about each."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as f
@@ -143,13 +168,12 @@ def _clustered(rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInf
     paths = tuple(plan.partition.paths)
     task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, arrow_schema(schema))
     cells = rows.in_cells(plan.partition)
-    alike = [number for number, path in enumerate(paths) if is_alike(path)]
-    clustered = [number for number, path in enumerate(paths) if not is_alike(path)]
-    parts = min(_MAX_TASKS, 2 * len(clustered))
-    grouped = cells.where(f.col("cell") >= len(alike)).repartition(max(1, parts), "cell").groupBy("cell")
+    parts = min(_MAX_TASKS, 2 * (len(paths) - len(equal)))
+    clustered = cells.where(~f.col("cell").isin(equal)) if equal else cells
+    grouped = clustered.repartition(max(1, parts), "cell").groupBy("cell")
     made = grouped.applyInArrow(tasks.by_group(task), schema)
-    if alike:
-        made = made.union(cells.where(f.col("cell") < len(alike)).mapInArrow(task.alike, schema))
+    if equal:
+        made = made.union(cells.where(f.col("cell").isin(equal)).mapInArrow(task.alike, schema))
     return made.persist(StorageLevel.DISK_ONLY)
 
 

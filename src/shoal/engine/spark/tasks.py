@@ -6,6 +6,9 @@ Each function gets batches or groups of rows as Arrow tables and returns such. C
 - q0, q1, ...: the numbers of the range columns
 - g0, g1, ...: the values that the goals count
 - o0, o1, ...: the sensitive and kept columns, as they are released
+- p0, p1, ...: the published quasi columns
+- a0, a1, ...: what the class of a row achieves of each goal
+- cell: the number of its cell
 - key, hash, person, label: the key for samples, the hash of the other values, the person, the class label
 """
 
@@ -240,11 +243,12 @@ class CellTask:
         from shoal.engine.cells.clustering import cluster_cell
         from shoal.errors import ShoalError
 
-        path = self.paths[key[0].as_py()]
+        cell = key[0].as_py()
+        path = self.paths[cell]
         frame, encoded = self._encoded(table)
         try:
             found = cluster_cell(encoded, self.recipe, self.method, path)
-            return self._published(frame, encoded, found, path)
+            return self._published(frame, encoded, found, path, cell)
         except ShoalError as error:  # Spark would wrap it into a text of its own
             return self._about({"path": path, "fault": vars(error.faults[0])})
 
@@ -255,12 +259,13 @@ class CellTask:
 
         from shoal.cluster.clusterer import ClusterResult
         from shoal.engine.spark.arrow import chunks
+        from shoal.engine.spark.schema import SEVERAL
 
         for table in chunks(batches):
             frame, encoded = self._encoded(table)
             _, labels = np.unique(encoded.tuple_of_row, return_inverse=True)
             found = ClusterResult(labels.astype(np.int32))
-            yield from self._published(frame, encoded, found, "=").to_batches()
+            yield from self._published(frame, encoded, found, "=", SEVERAL).to_batches()
 
     def _encoded(self, table: pa.Table) -> tuple[pl.DataFrame, Encoded]:
         import numpy as np
@@ -295,12 +300,12 @@ class CellTask:
         nothing = {field.name: [None] for field in self.schema if field.name != "about"}
         return pa.Table.from_pydict({**nothing, "about": [json.dumps(report)]}, self.schema)
 
-    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str) -> pa.Table:
+    def _published(self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str, cell: int) -> pa.Table:
         import polars as pl
         import pyarrow as pa
 
         from shoal.engine.publishing import published_as
-        from shoal.engine.spark.measured import measured
+        from shoal.engine.spark.measured import achieved, measured
 
         published = published_as(encoded, found, self.recipe)
         inside = published.labels >= 0
@@ -309,10 +314,14 @@ class CellTask:
         columns: dict[str, Any] = {
             f"p{at}": classes.get_column(name).gather(labels) for at, name in enumerate(classes.columns)
         }
-        others = [name for name in frame.columns if name[0] == "o"]
+        others = [name for name in frame.columns if name[0] in "og"]
         columns |= {name: frame[name].gather(order) for name in others}
+        by_goal = achieved(encoded, published, self.recipe).T
+        columns |= {f"a{at}": pl.Series(numbers[labels]) for at, numbers in enumerate(by_goal)}
+        columns["cell"] = pl.repeat(cell, len(labels), dtype=pl.Int32, eager=True)
         columns |= {name: frame[name].gather(order) for name in ("person", "label")}
         rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-        rows = rows.append_column("about", pa.nulls(len(labels), pa.string())).cast(self.schema)
+        rows = rows.append_column("about", pa.nulls(len(labels), pa.string()))
+        rows = rows.select(self.schema.names).cast(self.schema)
         report = {"path": path, **measured(encoded, published, self.recipe)}
         return pa.concat_tables([rows, self._about(report)])
