@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -158,7 +159,8 @@ def publish(
         jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
         with progress_bar(quiet) as progress, compiling_in_background(jobs, progress, quiet):
             release = _prepare(recipe, also, accept_composition, bound, progress, show_plan)
-            release.write(report=True, force=force, progress=progress)
+            with closing(release):
+                release.write(report=True, force=force, progress=progress)
     return {**_with_files(release.to_dict(), places), "replaced": replaced}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.arrays import BoolArray, IntArray, LongArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, LongArray
 from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness
 from shoal.privacy.goal import Measure, Obstacle
 from shoal.recipe import Recipe
@@ -39,12 +39,15 @@ class Judgement:
         For each goal, the number of the worst class: the lowest for l-diversity, otherwise the highest.
     holds : tuple of bool
         For each goal, whether every class meets it.
+    by_class : ndarray of shape (n_classes, n_goals), float64
+        What each class achieves.
     """
 
     good: BoolArray
     people: int
     achieved: tuple[float, ...]
     holds: tuple[bool, ...]
+    by_class: FloatArray
 
 
 class GoalSet:
@@ -106,7 +109,7 @@ class GoalSet:
         ]
         good = (people >= self.k) & holds.all(axis=1)
         every = [bool(holds[:, g].all()) for g in range(len(self.asked))]
-        return Judgement(good, int(people.min()), tuple(worst), tuple(every))
+        return Judgement(good, int(people.min()), tuple(worst), tuple(every), achieved)
 
 
 def measure_of(goal: Goal) -> Measure:

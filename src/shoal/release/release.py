@@ -221,6 +221,12 @@ class Release:
         write_reports(self, Path(path))
         return Path(path)
 
+    def close(self) -> None:
+        """Let Spark forget the rows that it holds; `table` and `write` would make them again."""
+        for part in self.parts:
+            if isinstance(part.frame, Distributed):
+                part.frame.run.close()
+
     def verify(self) -> None:
         """Let another engine recompute every promise from the tables in memory; raise if one is broken."""
         tables = [part.frame for part in self.parts]

@@ -134,8 +134,12 @@ def anonymize(
     release = prepare(
         data, recipe, also=also, accept_composition=accept_composition, bound=bound, progress=progress
     )
-    with stage(release.timings, "verify", progress):
-        release.verify()
+    try:
+        with stage(release.timings, "verify", progress):
+            release.verify()
+    except BaseException:
+        release.close()
+        raise
     release.numbers.wait_for_bound(progress)
     return release
 

@@ -22,7 +22,6 @@ from shoal.dangers import (
     warn_of,
 )
 from shoal.engine.cells.in_memory import cells_remark
-from shoal.engine.cells.tree import is_alike
 from shoal.engine.spark.aggregates import (
     ClassCounts,
     ValueCounts,
@@ -31,8 +30,9 @@ from shoal.engine.spark.aggregates import (
 )
 from shoal.engine.spark.bounding import lower_bound
 from shoal.engine.spark.frame import SparkTable
+from shoal.engine.spark.goals import worst_classes
 from shoal.engine.spark.input import read_input
-from shoal.engine.spark.measured import total, worst
+from shoal.engine.spark.measured import total
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.repeats import Repeats, count_repeats
 from shoal.engine.spark.revealed import duplicates_of, recoverable_of
@@ -41,14 +41,16 @@ from shoal.engine.spark.settings import sized
 from shoal.errors import InfeasibleError, RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
+from shoal.recipe.goals import Goal
 from shoal.release.distributed import Distributed, layout_of, published_names
-from shoal.release.folder import measured_rows
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.codebook import RangeBook
 from shoal.verifier import MeasuredGoal
 from shoal.workflow.spark_profile import spark_profile
+
+_ROUNDING = 1e-9  # of an entropy
 
 
 def make_distributed(
@@ -78,9 +80,13 @@ def make_distributed(
         with stage(timings, "count", progress) as tick, sized(spark, 0), watched(spark, tick):
             repeats = _repeats(SparkTable.of(given, recipe), recipe)
         found = run(given, recipe, timings, progress, show_plan)
-        bounding = _bounding(found, recipe, timings, progress) if bound else ()
-        with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
-            part = _part(found, recipe, repeats, bounding)
+        try:
+            bounding = _bounding(found, recipe, timings, progress) if bound else ()
+            with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
+                part = _part(found, recipe, repeats, bounding)
+        except BaseException:
+            found.close()
+            raise
     release = Release(
         parts=(part,),
         recipe=recipe,
@@ -152,7 +158,7 @@ def _part(
             suppressed=suppressed,
             classes=counts.classes,
             k=counts.people,
-            goals=_goals(found, counts, rows, recipe),
+            goals=_goals(found, counts, recipe),
             loss=_loss(found, counts, suppressed, "lost", recipe),
             loss_tight=_loss(found, counts, suppressed, "tight", recipe),
             bounding=bounding,
@@ -163,38 +169,28 @@ def _part(
     )
 
 
-def _goals(
-    found: SparkRun, counts: ClassCounts, rows: Distributed, recipe: Recipe
-) -> tuple[MeasuredGoal, ...]:
+def _goals(found: SparkRun, counts: ClassCounts, recipe: Recipe) -> tuple[MeasuredGoal, ...]:
     """Return every goal, asked and achieved."""
     people = "rows" if recipe.subject is None else "people"
     k = recipe.privacy.k
-    if recipe.privacy.goal and _are_merged(found, counts):
-        return _measured_goals(rows, recipe)
     goals = [MeasuredGoal("k-anonymity", None, k, counts.people, counts.people >= k, counts=people)]
-    for goal, achieved in zip(recipe.privacy.goal, worst(found.reports, recipe), strict=True):
-        variant = getattr(goal, "variant", getattr(goal, "distance", None))
-        goals.append(MeasuredGoal(goal.type, goal.column, goal.asked, achieved, True, variant, people))
+    numbers = worst_classes(found.released, layout_of(found).keys, found.sensitive, recipe)
+    for goal, achieved in zip(recipe.privacy.goal, numbers, strict=True):
+        if _fails(goal, achieved):
+            message = (
+                f"Classes of different cells are published alike and share people, so that {goal.type} is "
+                f"{achieved}, not {goal.asked}."
+            )
+            raise InfeasibleError("infeasible.goal", message, "raise cell_rows, or use the engine local")
+        goals.append(MeasuredGoal(goal.type, goal.column, goal.asked, achieved, True, goal.form, people))
     return tuple(goals)
 
 
-def _are_merged(found: SparkRun, counts: ClassCounts) -> bool:
-    """Return whether classes of different cells were published alike, or rows were not clustered at all."""
-    clustered = [report for report in found.reports if not is_alike(report["path"])]
-    return len(clustered) < len(found.reports) or counts.classes < sum(r["classes"] for r in clustered)
-
-
-def _measured_goals(rows: Distributed, recipe: Recipe) -> tuple[MeasuredGoal, ...]:
-    """Measure the goals on the classes as they were published: no cell has seen those that are merged."""
-    goals = measured_rows(rows, recipe).goals
-    failing = [goal for goal in goals if not goal.holds]
-    if failing:
-        message = (
-            f"Classes of different cells are published alike and share people, so that {failing[0].type} is "
-            f"{failing[0].achieved}, not {failing[0].asked}."
-        )
-        raise InfeasibleError("infeasible.goal", message, "raise cell_rows, or use the engine local")
-    return tuple(goals)
+def _fails(goal: Goal, achieved: float | None) -> bool:
+    """Return whether the worst class misses a goal; None is infinity."""
+    if goal.more_is_better:
+        return achieved is not None and achieved < goal.asked - _ROUNDING
+    return achieved is None or achieved > goal.asked
 
 
 def _loss(found: SparkRun, counts: ClassCounts, suppressed: int, key: str, recipe: Recipe) -> Loss:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import LongArray
+from shoal.arrays import BoolArray, FloatArray, LongArray
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, SensitiveColumn
@@ -50,9 +50,13 @@ class Feasible:
 
     def __call__(self, cell: CellCount) -> bool:
         """Return whether a cell has enough people and meets every goal."""
-        return cell.people >= self.k and (self._goals is None or bool(self._met(cell).all()))
+        return cell.people >= self.k and (self._goals is None or bool(self._judged(cell)[0].all()))
 
-    def _met(self, cell: CellCount) -> Any:
+    def achieved(self, cell: CellCount) -> FloatArray:
+        """Return what a cell achieves of each goal as one class."""
+        return self._judged(cell)[1]
+
+    def _judged(self, cell: CellCount) -> tuple[BoolArray, FloatArray]:
         from shoal.kernels import goals as kernel
 
         assert self._goals is not None
@@ -61,4 +65,9 @@ class Feasible:
             pairs=np.array([values.sum() for values in cell.values], np.int64),
             holders=np.array(cell.holders, np.int64),
         )
-        return kernel.goals_met(self._goals.kernel, tally)
+        n_goals, nobody, ends = len(cell.values), np.zeros(0, np.int64), np.zeros(1, np.int64)
+        holds, achieved = np.zeros((1, n_goals), np.bool_), np.zeros((1, n_goals))
+        kernel.judge_classes(
+            self._goals.kernel, tally, nobody, ends, False, holds, achieved, np.zeros(1, np.int64)
+        )
+        return holds[0], achieved[0]

@@ -24,23 +24,28 @@ def task_bytes(rows: int, codebook: Codebook) -> int:
 
 
 def refuse_large(
-    plan: Plan, codebook: Codebook, spark: Any, cell_rows: int, show: Callable[[str], None] | None
+    plan: Plan,
+    largest: int,
+    codebook: Codebook,
+    spark: Any,
+    cell_rows: int,
+    show: Callable[[str], None] | None,
 ) -> None:
     """Show the plan; refuse it if its largest cell does not fit into a worker's memory."""
-    needed, there = task_bytes(plan.largest, codebook), worker_bytes(spark)
+    needed, there = task_bytes(largest, codebook), worker_bytes(spark)
     if show is not None:
         room = "" if there is None else f" of {_gigabytes(there)}"
         show(
             f"plan: {codebook.rows:,} rows in {len(plan.counts):,} cells of up to {cell_rows:,} rows; the "
-            f"largest has {plan.largest:,} and needs about {_gigabytes(needed)}{room} of a task's memory"
+            f"largest has {largest:,} and needs about {_gigabytes(needed)}{room} of a task's memory"
         )
     if there is not None and needed > there:
         message = (
-            f"A cell of {plan.largest:,} rows needs about {_gigabytes(needed)}, but a task has "
+            f"A cell of {largest:,} rows needs about {_gigabytes(needed)}, but a task has "
             f"{_gigabytes(there)}."
         )
         hint = "lower cell_rows, or give each task more memory: spark.executor.pyspark.memory"
-        if plan.largest > cell_rows:
+        if largest > cell_rows:
             hint = "no cut of this cell meets the goals: give each task more memory, or relax the goals"
         raise DataError("engine.memory", message, hint)
 

@@ -35,6 +35,7 @@ from shoal.errors import Fault, InfeasibleError
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
 from shoal.table.codebook import Codebook
+from shoal.table.columns import SensitiveColumn
 
 CELL_ROWS = 200_000  # of a cell, unless the recipe says otherwise
 _MAX_TASKS = 4_000
@@ -59,6 +60,8 @@ class SparkRun:
         In which these values were counted.
     reports : list of dict
         What each cell reports about itself.
+    sensitive : tuple of SensitiveColumn
+        What the goals count, with the counts of the whole table.
     plan : Plan
         The cells.
     """
@@ -74,6 +77,7 @@ class SparkRun:
     bins: Bins
     names: tuple[str, ...]
     reports: list[dict[str, Any]]
+    sensitive: tuple[SensitiveColumn, ...]
     rows: int
     missing: int
     close: Callable[[], None]
@@ -109,6 +113,7 @@ def _run(
     spark = table.frame.sparkSession
     method, reason = choose(recipe.method.name, codebook.rows)
     prepared = _prepared(table, codebook)
+    kept = [prepared]
     try:
         with stage(timings, "encode", progress) as tick, watched(spark, tick):
             rows = SparkRows(prepared, codebook)
@@ -116,21 +121,24 @@ def _run(
         cell_rows = recipe.engine.cell_rows or CELL_ROWS
         with stage(timings, "plan", progress) as tick, watched(spark, tick):
             plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
-            refuse_large(plan, codebook, spark, cell_rows, show_plan)
+            equal = _equal_cells(rows, plan)
+            largest = max((cell.rows for at, cell in enumerate(plan.counts) if at not in equal), default=0)
+            refuse_large(plan, largest, codebook, spark, cell_rows, show_plan)
         with stage(timings, "cluster", progress) as tick, watched(spark, tick):
             bins = choose_bins(rows)
             cell_recipe = recipe_of_cells(codebook.recipe, codebook.rows, missing)
-            made = _clustered(rows, plan, table, method, cell_recipe, bins)
+            made = _clustered(rows, plan, equal, table, method, cell_recipe, bins)
+            kept.append(made)
             reports = _reports(made)
     except BaseException:
-        prepared.unpersist()
+        _close(*kept)
         raise
     names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
     released = made.where(f"{ABOUT} IS NULL").drop(ABOUT, COUNTED)
     counted = made.where(f"{ABOUT} IS NOT NULL").select(COUNTED)
     return SparkRun(
         table, codebook, method, reason, plan, rows, released, counted, bins,
-        (*names, *recipe.named("sensitive", "keep")), reports, codebook.rows, missing,
+        (*names, *recipe.named("sensitive", "keep")), reports, rows.sensitive, codebook.rows, missing,
         partial(_close, prepared, made),
     )  # fmt: skip
 
@@ -171,8 +179,29 @@ def _check_subject(rows: SparkRows, subject: str) -> None:
         raise DataError("data.missing", message, "fix the data, or remove these rows")
 
 
+def _equal_cells(rows: SparkRows, plan: Plan) -> list[int]:
+    """Return the cells whose rows are all equal: in others, different numbers have the same position."""
+    from pyspark.sql import functions as f
+
+    alike = [number for number, path in enumerate(plan.partition.paths) if is_alike(path)]
+    numbers = [name for name in rows.frame.columns if name[0] == "q"]
+    if not alike or not numbers:
+        return alike
+    differ = [f.max(name) > f.min(name) for name in numbers]
+    differing = f.coalesce(f.greatest(*differ, f.lit(False)), f.lit(False)).alias("differing")
+    cells = rows.in_cells(plan.partition).where(f.col("cell") < len(alike))
+    found = {row.cell: row.differing for row in cells.groupBy("cell").agg(differing).collect()}
+    return [number for number in alike if not found[number]]
+
+
 def _clustered(
-    rows: SparkRows, plan: Plan, table: SparkTable, method: MethodInfo, recipe: Recipe, bins: Bins
+    rows: SparkRows,
+    plan: Plan,
+    equal: list[int],
+    table: SparkTable,
+    method: MethodInfo,
+    recipe: Recipe,
+    bins: Bins,
 ) -> Any:
     """Return the released rows of all cells, and one row about each."""
     from pyspark import StorageLevel
@@ -182,13 +211,12 @@ def _clustered(
     paths = tuple(plan.partition.paths)
     task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, bins, arrow_schema(schema))
     cells = rows.in_cells(plan.partition)
-    alike = [number for number, path in enumerate(paths) if is_alike(path)]
-    clustered = [number for number, path in enumerate(paths) if not is_alike(path)]
-    parts = min(_MAX_TASKS, 2 * len(clustered))
-    grouped = cells.where(f.col("cell") >= len(alike)).repartition(max(1, parts), "cell").groupBy("cell")
+    parts = min(_MAX_TASKS, 2 * (len(paths) - len(equal)))
+    clustered = cells.where(~f.col("cell").isin(equal)) if equal else cells
+    grouped = clustered.repartition(max(1, parts), "cell").groupBy("cell")
     made = grouped.applyInArrow(tasks.by_group(task), schema)
-    if alike:
-        made = made.union(cells.where(f.col("cell") < len(alike)).mapInArrow(task.alike, schema))
+    if equal:
+        made = made.union(cells.where(f.col("cell").isin(equal)).mapInArrow(task.alike, schema))
     return made.persist(StorageLevel.DISK_ONLY)
 
 

@@ -11,7 +11,8 @@ from shoal.recode.microaggregate import column_step
 from shoal.table.codebook import Book, Codebook, RangeBook
 
 _EXACT = 2**53
-PERSON, LABEL, ABOUT, COUNTED = "person", "label", "about", "counted"
+PERSON, LABEL, ABOUT, COUNTED, CELL = "person", "label", "about", "counted", "cell"
+SEVERAL = -1  # in place of the cell, for classes whose rows are not all seen together
 
 
 def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
@@ -40,6 +41,10 @@ def released_schema(table: SparkTable, codebook: Codebook) -> Any:
     published = [dtype for book in codebook.quasi for _, dtype in published_columns(book, codebook.recipe)]
     fields = [t.StructField(f"p{at}", dtype) for at, dtype in enumerate(published)]
     fields += _others(table, codebook.recipe)
+    goals = range(len(codebook.sensitive))
+    fields += [t.StructField(f"g{at}", t.IntegerType()) for at in goals]
+    fields += [t.StructField(f"a{at}", t.DoubleType()) for at in goals]
+    fields.append(t.StructField(CELL, t.IntegerType()))
     texts = (PERSON, LABEL, ABOUT, COUNTED)
     return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in texts)])
 

@@ -6,6 +6,9 @@ Each function gets batches or groups of rows as Arrow tables and returns such. C
 - q0, q1, ...: the numbers of the range columns
 - g0, g1, ...: the values that the goals count
 - o0, o1, ...: the sensitive and kept columns, as they are released
+- p0, p1, ...: the published quasi columns
+- a0, a1, ...: what the class of a row achieves of each goal
+- cell: the number of its cell
 - key, hash, person, label: the key for samples, the hash of the other values, the person, the class label
 """
 
@@ -241,11 +244,12 @@ class CellTask:
         from shoal.engine.cells.clustering import cluster_cell
         from shoal.errors import ShoalError
 
-        path = self.paths[key[0].as_py()]
+        cell = key[0].as_py()
+        path = self.paths[cell]
         frame, encoded = self._encoded(table)
         try:
             found = cluster_cell(encoded, self.recipe, self.method, path)
-            return self._published(frame, encoded, found, path)
+            return self._published(frame, encoded, found, path, cell)
         except ShoalError as error:  # Spark would wrap it into a text of its own
             return self._about({"path": path, "fault": vars(error.faults[0])})
 
@@ -256,13 +260,14 @@ class CellTask:
 
         from shoal.cluster.clusterer import ClusterResult
         from shoal.engine.spark.arrow import chunks
+        from shoal.engine.spark.schema import SEVERAL
 
         for table in chunks(batches):
             frame, encoded = self._encoded(table)
             _, labels = np.unique(encoded.tuple_of_row, return_inverse=True)
             found = ClusterResult(labels.astype(np.int32))
             # What a batch holds is chance: rules that are learned from it would be too.
-            yield from self._published(frame, encoded, found, "=", learns=False).to_batches()
+            yield from self._published(frame, encoded, found, "=", SEVERAL, learns=False).to_batches()
 
     def _encoded(self, table: pa.Table) -> tuple[pl.DataFrame, Encoded]:
         import numpy as np
@@ -299,13 +304,13 @@ class CellTask:
         return pa.Table.from_pydict({**nothing, **about}, self.schema)
 
     def _published(
-        self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str, *, learns: bool = True
+        self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str, cell: int, *, learns: bool = True
     ) -> pa.Table:
         import polars as pl
         import pyarrow as pa
 
         from shoal.engine.publishing import published_as
-        from shoal.engine.spark.measured import measured
+        from shoal.engine.spark.measured import achieved, measured
         from shoal.engine.spark.revealed import revealed
         from shoal.engine.spark.values import counted_values
 
@@ -316,8 +321,11 @@ class CellTask:
         columns: dict[str, Any] = {
             f"p{at}": classes.get_column(name).gather(labels) for at, name in enumerate(classes.columns)
         }
-        others = [name for name in frame.columns if name[0] == "o"]
+        others = [name for name in frame.columns if name[0] in "og"]
         columns |= {name: frame[name].gather(order) for name in others}
+        by_goal = achieved(encoded, published, self.recipe).T
+        columns |= {f"a{at}": pl.Series(numbers[labels]) for at, numbers in enumerate(by_goal)}
+        columns["cell"] = pl.repeat(cell, len(labels), dtype=pl.Int32, eager=True)
         columns |= {name: frame[name].gather(order) for name in ("person", "label")}
         rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         for name in ("about", "counted"):
@@ -328,4 +336,4 @@ class CellTask:
             **revealed(frame, encoded, published, self.recipe, learns=learns),
         }
         about = self._about(report, counted_values(encoded, inside, self.bins))
-        return pa.concat_tables([rows.cast(self.schema), about])
+        return pa.concat_tables([rows.select(self.schema.names).cast(self.schema), about])

@@ -1,0 +1,123 @@
+"""Reading what a recipe names, and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import tomli_w
+from shoal.workflow.spark_input import read_input
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.errors import DataError
+from shoal.recipe import Recipe
+from tests.engine.spark.made import people, persisted, recipe, texts
+
+N_ROWS = 400
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return people(N_ROWS, 6)
+
+
+@pytest.fixture(scope="module")
+def inputs(spark: Any, table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same table in all forms."""
+    place = tmp_path_factory.mktemp("input")
+    for form in ("csv", "parquet", "bare"):
+        (place / f"in.{form}").mkdir()
+    for at, part in enumerate((table[:150], table[150:])):
+        part.write_csv(place / "in.csv" / f"part-{at}.csv", separator=";")
+        part.write_parquet(place / "in.parquet" / f"part-{at}.parquet")
+    (place / "in.bare").rename(place / "bare")
+    table.write_parquet(place / "bare" / "x.parquet")
+    table.write_csv(place / "in.tsv", separator="\t")
+    frame = spark.read.parquet(str(place / "in.parquet"))
+    plain = frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
+    plain.write.orc(str(place / "in.orc"))
+    plain.createOrReplaceTempView("people_of_tests")
+    return place
+
+
+def run(*arguments: object) -> tuple[int, Any]:
+    result = CliRunner().invoke(app, ["anonymize", *map(str, arguments), "--json"])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def saved(place: Path, source: Path, asked: Recipe) -> Path:
+    sections = asked.to_dict()
+    sections["input"] = {"path": str(source)}
+    sections["columns"] = {
+        name: {key: value for key, value in column.items() if value is not None}
+        for name, column in sections["columns"].items()
+    }
+    file = place / "recipe.toml"
+    file.write_text(tomli_w.dumps(sections), encoding="utf-8")
+    return file
+
+
+def test_everything_that_a_recipe_can_name_is_read(spark: Any, inputs: Path, table: pl.DataFrame) -> None:
+    asked = recipe().changed({"engine": {"name": "spark"}})
+    rows = [[None if cell == "" else cell for cell in row] for row in table.rows()]
+    expected = texts([], rows)
+    for name in ("in.csv", "in.parquet", "bare", "in.tsv", "in.orc"):
+        frame = read_input(spark, asked.changed({"input": {"path": str(inputs / name)}}))
+        found = [[None if cell == "" else cell for cell in row] for row in frame.collect()]
+        assert texts([], found) == expected, name
+    named = read_input(spark, asked.changed({"input": {"table": "people_of_tests"}}))
+    assert named.count() == N_ROWS
+    for given in ({"table": "no.such_table"}, {"path": str(inputs / "none.parquet")}, {"path": "none.csv"}):
+        with pytest.raises(DataError) as caught:
+            read_input(spark, asked.changed({"input": given}))
+        assert caught.value.code == "data.unreadable"
+        assert "Exception" not in str(caught.value)
+
+
+def test_the_command_writes_what_one_machine_writes(spark: Any, inputs: Path, tmp_path: Path) -> None:
+    asked = saved(tmp_path, inputs / "in.csv", recipe(method={"name": "mondrian"}))
+    target = tmp_path / "out.csv"
+    status, told = run(asked, "--engine", "spark", "-o", target, "--conf", "spark.app.name=x")
+    assert (status, told["rows"], told["replaced"]) == (0, N_ROWS, False)
+    assert {"method", "released", "suppressed", "classes", "k", "goals", "loss", "manifest", "report"} <= set(
+        told
+    )
+    assert persisted(spark) == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "out.csv", "out.csv.manifest.json", "out.csv.report.html", "recipe.toml",
+    ]  # fmt: skip
+
+    whole = tmp_path / "one.csv"
+    table = pl.concat([pl.read_csv(file, separator=";") for file in sorted((inputs / "in.csv").iterdir())])
+    table.write_csv(tmp_path / "in.csv", separator=";")
+    local = saved(tmp_path, tmp_path / "in.csv", recipe(method={"name": "mondrian"}))
+    status, here = run(local, "-o", whole)
+    assert status == 0, here
+    parts = [file.read_text(encoding="utf-8").partition("\n") for file in sorted(target.iterdir())]
+    header = parts[0][0]
+    assert header + "\n" + "".join(lines for _, _, lines in parts) == whole.read_text(encoding="utf-8")
+    assert (told["loss"], told["classes"]) == (pytest.approx(here["loss"]), here["classes"])
+
+
+def test_the_command_refuses_without_starting(spark: Any, inputs: Path, tmp_path: Path) -> None:
+    asked = saved(tmp_path, inputs / "in.csv", recipe())
+    before = {file.name: file.read_bytes() for file in (inputs / "in.csv").iterdir()}
+    for arguments in (
+        ("-o", inputs / "in.csv", "--force"),
+        ("-o", tmp_path / "out.xlsx"),
+        ("-o", tmp_path / "out.csv", "--method", "incognito"),
+        ("-o", tmp_path / "out.csv", "--cell-rows", 12),
+        ("-o", tmp_path / "out.csv", "--also", tmp_path / "none.manifest.json"),
+    ):
+        status, told = run(asked, "--engine", "spark", *arguments)
+        assert status != 0, arguments
+        assert "error" in told
+        assert "Exception" not in json.dumps(told)
+    assert {file.name: file.read_bytes() for file in (inputs / "in.csv").iterdir()} == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["recipe.toml"]
+    status, _ = run(asked, "--master", "local[1]", "-o", tmp_path / "out.csv")
+    assert status == 2

@@ -1,0 +1,181 @@
+"""Files of a release: the same bytes however the input lies, all or nothing, and nothing else is touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.engine.spark import files
+from shoal.engine.spark.run import run
+from shoal.errors import OutputError, PromiseError
+from shoal.release import folder
+from shoal.release.distributed import Distributed, layout_of
+from shoal.verifier.spark.session import steady
+from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
+
+N_ROWS = 600
+ASKED = recipe(method={"name": "mondrian"})
+SLOW = bool(os.environ.get("SHOAL_TEST_SLOW"))
+
+
+def made_files(frame: Any, place: Path, progress: Any = None) -> dict[str, bytes]:
+    """Write the files of a release, without measuring and verifying it."""
+    asked = ASKED.changed({"engine": {"name": "spark"}})
+    with steady(frame.sparkSession):
+        made = run(frame, asked, {}, progress)
+        rows = Distributed(made, layout_of(made), 100, N_ROWS)
+        folder._write_rows(SimpleNamespace(recipe=asked), rows, place)
+        made.close()
+    return {file.name: file.read_bytes() for file in place.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return people(N_ROWS, 5)
+
+
+@pytest.fixture(scope="module")
+def expected(spark: Any, table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of the input in two partitions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "FILE_ROWS", N_ROWS // 3)
+        found = made_files(in_spark(spark, table, 2), tmp_path_factory.mktemp("made") / "out.csv")
+    assert sorted(found) == [f"part-{at:05}.csv" for at in range(3)]
+    lines = [line for name in sorted(found) for line in found[name].decode().splitlines()[1:]]
+    assert len(lines) == N_ROWS
+    return found
+
+
+@pytest.mark.parametrize("parts", [7, pytest.param(64, marks=pytest.mark.skipif(not SLOW, reason="slow"))])
+def test_files_do_not_depend_on_how_the_input_lies(
+    spark: Any, table: pl.DataFrame, expected: dict[str, bytes], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, parts: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(files, "FILE_ROWS", N_ROWS // 3)
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=parts)
+    assert made_files(in_spark(spark, shuffled, parts), tmp_path / "out.csv") == expected
+
+
+def executors(spark: Any) -> list[int]:
+    """The processes of this session that run tasks."""
+    driver = spark.sparkContext._gateway.proc.pid
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            line = (status.parent / "cmdline").read_bytes()
+        except OSError:  # it has ended meanwhile
+            continue
+        if parent in (driver, os.getpid()) and b"CoarseGrainedExecutorBackend" in line:
+            found.append(int(status.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+def test_a_worker_that_dies_changes_nothing(
+    spark: Any, table: pl.DataFrame, expected: dict[str, bytes], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(files, "FILE_ROWS", N_ROWS // 3)
+    ended: list[int] = []
+
+    def end_one() -> None:
+        victim = executors(spark)[0]
+        os.kill(victim, signal.SIGKILL)
+        ended.append(victim)
+
+    def progress(stage: str, share: float, text: str = "") -> None:
+        if stage == "cluster" and not timers:
+            timers.append(threading.Timer(0.3, end_one))
+            timers[0].start()
+
+    timers: list[threading.Timer] = []
+    found = made_files(in_spark(spark, table, 4), tmp_path / "out.csv", progress)
+    timers[0].join()
+    assert len(ended) == 1
+    assert found == expected
+
+
+@pytest.fixture(scope="module")
+def release(spark: Any, table: pl.DataFrame) -> Iterator[shoal.Release]:
+    made = shoal.anonymize(in_spark(spark, table, 3), ASKED)
+    yield made
+    made.close()
+    assert persisted(spark) == 0
+
+
+def test_a_frame_of_sparks_is_released_as_one(release: shoal.Release, table: pl.DataFrame) -> None:
+    rows = release.table
+    assert texts(rows.columns, rows.collect()) == by_local(table, ASKED)
+    assert release.rows == N_ROWS == release.released + release.suppressed
+
+
+def listed(place: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
+
+
+def test_a_folder_is_written_replaced_and_kept_until_another_is_verified(
+    release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.parquet"
+    real = files.in_files
+
+    def without_a_row(*given: Any) -> Any:
+        return real(*given).limit(N_ROWS - 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "in_files", without_a_row)
+        with pytest.raises(PromiseError):
+            release.write(target, report=True)
+    assert listed(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+
+    release.write(target, report=True)
+    first = listed(tmp_path)
+    assert sorted(first) == [
+        "out.parquet.manifest.json",
+        "out.parquet.report.html",
+        "out.parquet/part-00000.parquet",
+    ]
+    assert shoal.verify(target).holds
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "in_files", without_a_row)
+        with pytest.raises(PromiseError):
+            release.write(target, report=True)
+    assert listed(tmp_path) == first
+
+    release.write(target)
+    again = listed(tmp_path)
+    assert again["out.parquet/part-00000.parquet"] == first["out.parquet/part-00000.parquet"]
+
+
+def test_what_is_no_release_of_this_recipe_is_replaced_by_force_only(
+    release: shoal.Release, tmp_path: Path
+) -> None:
+    target = tmp_path / "out.csv"
+    target.mkdir()
+    (target / "mine.csv").write_text("precious", encoding="utf-8")
+    with pytest.raises(OutputError):
+        release.write(target)
+    assert listed(tmp_path) == {"out.csv/mine.csv": b"precious"}
+    release.write(target, force=True)
+    assert sorted(listed(tmp_path)) == ["out.csv.manifest.json", "out.csv/part-00000.csv"]
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "none/out.csv"])
+def test_places_where_no_folder_can_be_written_are_refused(
+    release: shoal.Release, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(OutputError):
+        release.write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
