@@ -61,7 +61,7 @@ SECTIONS: dict[str, tuple[dict[str, Any], type[ShoalError], str]] = {
         {"columns": {"town": {"kind": "ordinal", "order": ["a", "b"]}}}, DataError, "data.order",
     ),
     "a kept identifier": ({"columns": {"id": {"role": "keep"}}}, RecipeError, "danger.unique_kept"),
-    "no such column": ({"columns": {"nose": {"role": "quasi"}}}, RecipeError, "recipe.columns"),
+    "no such column": ({"columns": {"nose": {"role": "quasi"}}}, RecipeError, "recipe.unknown_column"),
 }  # fmt: skip
 
 

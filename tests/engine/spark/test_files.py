@@ -146,7 +146,7 @@ def test_a_folder_is_written_replaced_and_kept_until_another_is_verified(
         "out.parquet.report.html",
         "out.parquet/part-00000.parquet",
     ]
-    assert shoal.verify(target).holds
+    assert shoal.verify(target, ASKED).holds
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "in_files", without_a_row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,32 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
     many = pl.DataFrame({"a": [7] * 240 + [at % 50 for at in range(160)], "b": ["x"] * 240 + ["y"] * 160})
     far = [10**12 + at for at in range(20)]
     near = pl.DataFrame({"a": [at % 90 for at in range(n - 20)] + far, "b": ["x"] * n})
+    asked = Recipe.from_roles(quasi=["a", "b"], k=4, changes={"engine": {"cell_rows": 50}})
     for table in (many, near):
-        asked = Recipe.from_roles(quasi=["a", "b"], k=4, changes={"engine": {"cell_rows": 50}})
         assert by_spark(in_spark(spark, table, 5), asked) == by_local(table, asked)
+
+
+def test_missing_values_everywhere_and_empty_partitions_are_released_alike(spark: Any) -> None:
+    """One column has no value at all, some rows have none, and more partitions than rows hold them."""
+    table = pl.DataFrame(
+        {
+            "nothing": pl.Series([None] * 60, dtype=pl.String),
+            "no number": pl.Series([None] * 60, dtype=pl.Float64),
+            "a": [None if at % 4 == 0 else at % 17 for at in range(60)],
+            "b": [None if at % 4 == 0 else "xyz"[at % 3] for at in range(60)],
+        }
+    )
+    asked = Recipe.from_roles(quasi=table.columns, k=3, changes={"engine": {"cell_rows": 20}})
+    spread = in_spark(spark, table, 12).where("a > 5 OR a IS NULL")  # some partitions are empty now
+    kept = table.filter((pl.col("a") > 5) | pl.col("a").is_null())
+    assert by_spark(spread, asked) == by_local(kept, asked)
+
+
+@pytest.mark.skipif(not os.environ.get("SHOAL_TEST_SLOW"), reason="slow: set SHOAL_TEST_SLOW=1")
+def test_a_column_of_many_numbers_is_released_alike(spark: Any) -> None:
+    table = pl.DataFrame({"a": [at * 7919 % 100_003 for at in range(100_000)]}).with_columns(
+        b=pl.col("a") % 5
+    )
+    changes = {"engine": {"cell_rows": 20_000}, "method": {"name": "mondrian"}}
+    asked = Recipe.from_roles(quasi=["a", "b"], k=5, changes=changes)
+    assert by_spark(in_spark(spark, table, 4), asked) == by_local(table, asked)
