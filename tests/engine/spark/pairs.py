@@ -11,19 +11,10 @@ import pytest
 
 from shoal.errors import PrivacyWarning
 from shoal.recipe import Recipe
-from shoal.verifier.spark.session import spark_session, why_not_installed
 from shoal.workflow.prepare import prepare
-from tests.verifier.spark.conftest import SETTINGS
 
 REGIONS = {"any": {f"region {at}": {f"town {at}{each}": {} for each in range(4)} for at in range(5)}}
 TOWNS = [town for region in REGIONS["any"].values() for town in region]
-
-
-@pytest.fixture(scope="session")
-def spark():
-    if lacking := why_not_installed():
-        pytest.skip(lacking)
-    return spark_session("local[2]", SETTINGS)
 
 
 def people(rows, seed, missing=0.0):

@@ -6,9 +6,7 @@ import pytest
 from shoal.engine.spark import bounding
 from shoal.engine.spark.rows import SparkRows
 from shoal.table.encode import encode
-from tests.engine.spark.pairs import in_cells, spark, whole
-
-__all__ = ["spark"]
+from tests.engine.spark.pairs import in_cells, whole
 
 
 def nearest_row(table, recipe, k):

@@ -9,9 +9,7 @@ from shoal.engine.spark.revealed import duplicates_of, recoverable_of
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.workflow import distributed
-from tests.engine.spark.pairs import ROLES, in_cells, released, spark, to_spark, whole
-
-__all__ = ["spark"]
+from tests.engine.spark.pairs import ROLES, in_cells, released, to_spark, whole
 
 
 def by_columns(release):

@@ -11,9 +11,7 @@ from shoal.report.scale import SMALLEST
 from shoal.table.codebook import RangeBook
 from shoal.table.columns import Line
 from shoal.table.encode import encode
-from tests.engine.spark.pairs import in_cells, spark, whole
-
-__all__ = ["spark"]
+from tests.engine.spark.pairs import in_cells, whole
 
 
 def cells(release):
