@@ -84,12 +84,15 @@ class TextCounts:
     dates: int = 0
 
     @classmethod
-    def of(cls, texts: pl.Series) -> TextCounts:
-        """Count non-missing texts."""
+    def of(cls, texts: pl.Series, times: pl.Series | None = None) -> TextCounts:
+        """Count non-missing texts, each of which occurs so many times; once if not given."""
         are_numbers = texts.str.contains(_NUMBER)
         are_codes = are_numbers & texts.str.contains(_LEADING_ZERO)
         are_dates = texts.str.contains(_DATE) & iso_days(texts).is_not_null()
-        return cls(len(texts), *(int(marks.sum()) for marks in (are_numbers, are_codes, are_dates)))
+        if times is None:
+            return cls(len(texts), *(int(marks.sum()) for marks in (are_numbers, are_codes, are_dates)))
+        counts = (int(times.filter(marks).sum()) for marks in (are_numbers, are_codes, are_dates))
+        return cls(int(times.sum()), *counts)
 
     def joined(self, other: TextCounts) -> TextCounts:
         """Return the counts of two parts of a column together."""
@@ -229,10 +232,10 @@ def infinite_fault(name: str, count: int) -> DataError:
     return DataError("data.infinite", message, "mark them as missing, or remove these rows")
 
 
-def number_texts(texts: pl.Series) -> pl.Series:
-    """Return those texts that are plain numbers or infinities."""
+def look_like_numbers(texts: pl.Series) -> pl.Series:
+    """Mark the texts that are plain numbers or infinities."""
     lower = texts.str.to_lowercase()
-    return lower.filter(lower.str.contains(_NUMBER) | lower.str.contains(_INFINITE))
+    return lower.str.contains(_NUMBER) | lower.str.contains(_INFINITE)
 
 
 def large_fault(name: str, count: int) -> DataError:

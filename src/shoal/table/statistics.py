@@ -17,8 +17,8 @@ from shoal.table.kinds import (
     iso_days,
     kind_of_texts,
     large_fault,
+    look_like_numbers,
     misfit,
-    number_texts,
     stored_kind,
 )
 
@@ -109,8 +109,13 @@ def statistics(values: pl.Series) -> Statistics:
     present = values.drop_nulls()
     counts: dict[str, Any] = {"cells": len(present), "missing": values.null_count()}
     if values.dtype == pl.String:
-        counts["texts"] = TextCounts.of(present)
-        counts |= _of_numbers(number_texts(present)) | _of_days(iso_days(present))
+        # Of different texts only: texts repeat, and patterns take long.
+        counted = present.alias("text").value_counts(name="times")
+        texts, times = counted["text"], counted["times"].cast(pl.Int64)
+        counts["texts"] = TextCounts.of(texts, times)
+        are_numbers = look_like_numbers(texts)
+        numbers = texts.filter(are_numbers).str.to_lowercase()
+        counts |= _of_numbers(numbers, times.filter(are_numbers)) | _of_days(iso_days(texts))
     elif values.dtype.is_numeric():
         counts |= _of_numbers(present)
     elif values.dtype in (pl.Date, pl.Datetime):
@@ -118,10 +123,11 @@ def statistics(values: pl.Series) -> Statistics:
     return Statistics(**counts)
 
 
-def _of_numbers(values: pl.Series) -> dict[str, Any]:
-    """Describe numbers that are stored as such, or as texts."""
+def _of_numbers(values: pl.Series, times: pl.Series | None = None) -> dict[str, Any]:
+    """Describe numbers that are stored as such, or as texts, each of which occurs so many times."""
     if not len(values):
         return {}
+    weights = np.ones(len(values), np.int64) if times is None else times.to_numpy()
     whole = integers(values)
     if whole is not None:
         low, high = int(whole.min()), int(whole.max())  # type: ignore[arg-type]
@@ -130,19 +136,19 @@ def _of_numbers(values: pl.Series) -> dict[str, Any]:
             "numbers": Ends(low, high),
             "all_exact": max(abs(low), abs(high)) < _EXACT,
             "decimals": most_decimals(sizes.min(keepdims=True)),
-            "large": int((sizes >= _EXACT).sum()),
+            "large": int(weights[sizes >= _EXACT].sum()),
         }
-    floats = values.cast(pl.Float64, strict=False).drop_nulls()
-    numbers = floats.filter(floats.is_finite()).to_numpy()
-    is_large = np.abs(numbers) >= _EXACT
+    floats = values.cast(pl.Float64, strict=False).to_numpy()
+    numbers = floats[np.isfinite(floats)]
+    is_large = np.isfinite(floats) & (np.abs(floats) >= _EXACT)
     return {
-        "infinite": int(floats.is_infinite().sum()),
+        "infinite": int(weights[np.isinf(floats)].sum()),
         "all_int": False,
         "all_exact": are_whole(numbers) and not is_large.any(),
         "all_whole": are_whole(numbers),
         "numbers": Ends(float(numbers.min()), float(numbers.max())) if len(numbers) else Ends(),
         "decimals": most_decimals(np.unique(numbers)),
-        "large": 0 if values.dtype.is_float() else int(is_large.sum()),
+        "large": 0 if values.dtype.is_float() else int(weights[is_large].sum()),
     }
 
 
