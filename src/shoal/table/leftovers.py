@@ -44,7 +44,7 @@ def _remove_own(entry: os.DirEntry[str]) -> None:
             return
         if stat.S_ISREG(found.st_mode):
             os.unlink(entry.path)
-        elif stat.S_ISDIR(found.st_mode):  # a release in a folder
+        elif stat.S_ISDIR(found.st_mode) and Path(entry.name).suffix:  # a release in a folder
             shutil.rmtree(entry.path, ignore_errors=True)
 
 

@@ -67,5 +67,5 @@ def encoded_by(parts, codebook):
     """All rows as `CellTask` encodes the rows of a cell."""
     frame = prepared(parts, codebook)
     whole = tuple(np.zeros(book.empty.n_values, np.int64) for book in codebook.sensitive)
-    task = tasks.CellTask(codebook, codebook.recipe, None, (), whole, None)
+    task = tasks.CellTask(codebook, codebook.recipe, None, (), whole, bins=None, schema=None)
     return task._encoded(frame.to_arrow())[1]
