@@ -2,9 +2,10 @@
 
     python -m benchmarks.spark [--rows 1000000,10000000] [--master local[2]] [--no-local] [--folder DIR]
 
-Census-like rows (SAL, 7 quasi columns), k = 10, local search at quick effort, without the lower bound. Each run
-is a process of its own and writes a Parquet release with its report. The time that Spark takes to start is shown
-separately. The driver's memory is the most that its Python process and, with `local-cluster`, its JVM had.
+Census-like rows (SAL, 7 quasi columns), k = 10, local search at quick effort, without the lower bound. Each
+run is a process of its own and writes a Parquet release with its report. Wall times are without the start of
+Spark. The memory is the most that the driver's Python process and its JVM had; with `local[2]` that JVM runs
+the tasks too, with `local-cluster[2,1,4096]` it is the driver's alone.
 """
 
 from __future__ import annotations
