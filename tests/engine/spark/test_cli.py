@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 import tomli_w
-from shoal.workflow.spark_input import read_input
 from typer.testing import CliRunner
 
 from shoal.cli.main import app
+from shoal.engine.spark.input import read_input
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from tests.engine.spark.made import people, persisted, recipe, texts

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 def limit_threads() -> None:
     """Use one thread in a worker: Spark runs as many workers as there are cores."""
+    program = getattr(sys.modules["__main__"], "__spec__", None)
+    if program is None or not program.name.startswith("pyspark."):
+        return  # in any other process threads are somebody else's choice
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
