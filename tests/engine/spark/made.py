@@ -97,3 +97,9 @@ def by_spark(frame: Any, asked: Recipe) -> list[tuple[str, ...]]:
 def persisted(spark: Any) -> int:
     """How many frames Spark keeps."""
     return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+
+
+def let_go(spark: Any) -> None:
+    """Release what other tests keep."""
+    for frame in list(spark.sparkContext._jsc.getPersistentRDDs().values()):
+        frame.unpersist()

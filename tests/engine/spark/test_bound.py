@@ -7,6 +7,9 @@ from shoal.engine.spark import bounding
 from shoal.engine.spark.rows import SparkRows
 from shoal.table.encode import encode
 from tests.engine.spark.pairs import in_cells, whole
+from tests.spark_sessions import slow
+
+pytestmark = slow
 
 
 def nearest_row(table, recipe, k):

@@ -10,6 +10,9 @@ from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.workflow import distributed
 from tests.engine.spark.pairs import ROLES, in_cells, released, to_spark, whole
+from tests.spark_sessions import slow
+
+pytestmark = slow
 
 
 def by_columns(release):

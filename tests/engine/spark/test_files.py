@@ -21,10 +21,10 @@ from shoal.release import folder
 from shoal.release.distributed import Distributed, layout_of
 from shoal.verifier.spark.session import steady
 from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
+from tests.spark_sessions import slow
 
 N_ROWS = 600
 ASKED = recipe(method={"name": "mondrian"})
-SLOW = bool(os.environ.get("SHOAL_TEST_SLOW"))
 
 
 def made_files(frame: Any, place: Path, progress: Any = None) -> dict[str, bytes]:
@@ -57,7 +57,7 @@ def expected(spark: Any, table: pl.DataFrame, tmp_path_factory: pytest.TempPathF
     return found
 
 
-@pytest.mark.parametrize("parts", [7, pytest.param(64, marks=pytest.mark.skipif(not SLOW, reason="slow"))])
+@pytest.mark.parametrize("parts", [7, pytest.param(64, marks=slow)])
 def test_files_do_not_depend_on_how_the_input_lies(
     spark: Any, table: pl.DataFrame, expected: dict[str, bytes], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, parts: int,
@@ -82,6 +82,7 @@ def executors(spark: Any) -> list[int]:
     return found
 
 
+@slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
 def test_a_worker_that_dies_changes_nothing(
     spark: Any, table: pl.DataFrame, expected: dict[str, bytes], tmp_path: Path,

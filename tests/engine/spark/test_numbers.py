@@ -12,6 +12,9 @@ import shoal
 from shoal.recipe import Recipe
 from tests.engine.spark.made import in_spark, people, recipe
 from tests.engine.spark.test_parity import CLOSE, DIVERSE
+from tests.spark_sessions import slow
+
+pytestmark = slow
 
 LEFT_OUT = {"seconds", "timings", "remarks", "composition"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from shoal.recipe import Recipe
 from tests.engine.spark.made import GRIDS, by_local, by_spark, in_spark, people, persisted, recipe
+from tests.spark_sessions import slow
 
 ILL, SIZE = "^ill.*$", "größe"
 DIVERSE = {"type": "l-diversity", "column": ILL, "variant": "entropy", "l": 1.8}
@@ -91,7 +91,7 @@ def test_missing_values_everywhere_and_empty_partitions_are_released_alike(spark
     assert by_spark(spread, asked) == by_local(kept, asked)
 
 
-@pytest.mark.skipif(not os.environ.get("SHOAL_TEST_SLOW"), reason="slow: set SHOAL_TEST_SLOW=1")
+@slow
 def test_a_column_of_many_numbers_is_released_alike(spark: Any) -> None:
     table = pl.DataFrame({"a": [at * 7919 % 100_003 for at in range(100_000)]}).with_columns(
         b=pl.col("a") % 5

@@ -12,6 +12,9 @@ from shoal.table.codebook import RangeBook
 from shoal.table.columns import Line
 from shoal.table.encode import encode
 from tests.engine.spark.pairs import in_cells, whole
+from tests.spark_sessions import slow
+
+pytestmark = slow
 
 
 def cells(release):

@@ -14,6 +14,7 @@ from shoal.recipe import Recipe
 from shoal.verifier import Verdict
 from shoal.verifier.spark import verify_folder
 from tests.profiles import few
+from tests.spark_sessions import slow
 from tests.verifier.spark.folders import both, codes, write_parts
 
 ORDER = ["a", "b", "c", "d"]
@@ -113,6 +114,7 @@ def rounded(verdict: Verdict) -> dict[str, Any]:
     return told
 
 
+@slow
 @few()
 @given(
     rows=ROWS,

@@ -10,6 +10,7 @@ import pytest
 
 from shoal.verifier import verify
 from shoal.verifier.spark import verify_folder
+from tests.spark_sessions import slow
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import both, codes
 from tests.verifier.spark.tampered import BY_MANIFEST, CASES, RECIPE
@@ -38,6 +39,7 @@ def test_duckdb_finds_it(tmp_path: Path, change: Callable[[Path], None], ending:
     assert bool(found & BY_MANIFEST) is (change is not tampered.add_a_foreign_file)
 
 
+@slow
 @CHANGES
 def test_spark_finds_it(spark: Any, tmp_path: Path, change: Callable[[Path], None]) -> None:
     ending = (".csv", ".parquet")[list(CASES).index(change) % 2]
