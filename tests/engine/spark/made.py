@@ -95,8 +95,9 @@ def by_spark(frame: Any, asked: Recipe) -> list[tuple[str, ...]]:
 
 
 def persisted(spark: Any) -> int:
-    """How many frames Spark keeps."""
-    return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+    """How many frames of rows Spark keeps: those are on disk alone, unlike what it checkpoints for itself."""
+    kept = spark.sparkContext._jsc.getPersistentRDDs().values()
+    return sum(not frame.getStorageLevel().useMemory() for frame in list(kept))
 
 
 def let_go(spark: Any) -> None:

@@ -87,7 +87,9 @@ def test_every_goal_worked_by_hand(spark: Any, tmp_path: Path) -> None:
     found = ["verify.delta", *["verify.l"] * 4, *["verify.t"] * 3, "verify.alpha", *["verify.beta"] * 2]
     assert codes(verdict) == [*found, "verify.delta"]
     assert verdict.k_wildcard == 4
-    assert verdict.problems[1].message.startswith("4 rows are in 1 class without the l-diversity (distinct)")
+    assert verdict.problems[1].message.startswith(
+        "4 rows are in 1 class without the required l-diversity (distinct)"
+    )
 
 
 def near(number: float | None) -> Any:

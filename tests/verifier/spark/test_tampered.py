@@ -83,7 +83,7 @@ def test_forged_numbers_are_found(spark: Any, tmp_path: Path) -> None:
     assert one == other
     (problem,) = other.problems
     wrong = "`rows`, `classes`, `k-anonymity`, `loss dm`, `loss c_avg`"
-    assert problem.message == f"Numbers of the manifest that are not those of the file: {wrong}."
+    assert problem.message == f"Numbers in the manifest that differ from the file: {wrong}."
 
 
 def test_nothing_is_compared_without_a_manifest(spark: Any, tmp_path: Path) -> None:
