@@ -26,6 +26,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors (a
 _STAGES = {
     "read": "reading", "encode": "encoding", "cluster": "clustering", "recode": "recoding",
     "measure": "measuring", "write": "writing", "verify": "verifying", "report": "reporting",
+    "start": "starting Spark", "count": "counting", "plan": "planning",
     "warm-up": "warming up", "compile": "compiling for this machine",
 }  # fmt: skip
 INTERRUPTED, INTERNAL = 130, 4
