@@ -211,7 +211,11 @@ def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bo
     from shoal.table.overwriting import refuse_overwriting, replaces_release
 
     if recipe.engine.name == "spark":
+        import logging
+
         from shoal.release.folder import check_folder
+
+        logging.disable(logging.ERROR)  # PySpark's gateway logs every interruption as an error of its own
 
         check_folder(places.target)
     else:
