@@ -17,7 +17,6 @@ from shoal.engine.cells.tree import cell_seed, is_alike
 from shoal.engine.clustering import cluster
 from shoal.engine.publishing import published_as
 from shoal.recipe import Recipe
-from shoal.recipe.goals import BetaLikeness, DeltaDisclosure, TCloseness
 from shoal.table.columns import Encoded, Line, RangeColumn, SensitiveColumn, are_whole, most_decimals
 
 _SHARE_DIGITS = 9
@@ -43,7 +42,7 @@ def recipe_of_cells(recipe: Recipe, rows: int, missing: int) -> Recipe:
     """
     left = recipe.privacy.may_suppress(rows) - missing
     share = floor(10**_SHARE_DIGITS * max(0, left) / max(1, rows - missing)) / 10**_SHARE_DIGITS
-    if any(isinstance(goal, TCloseness | BetaLikeness | DeltaDisclosure) for goal in recipe.privacy.goal):
+    if any(goal.compares for goal in recipe.privacy.goal):
         share = 0.0
     changes = {"max_suppressed": share, "missing": "category"}
     return recipe.model_copy(update={"privacy": recipe.privacy.model_copy(update=changes)})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.engine.spark import tasks
 from shoal.engine.spark.schema import CELL, PERSON, SEVERAL
 from shoal.recipe import Recipe
-from shoal.recipe.goals import Goal, LDiversity
+from shoal.recipe.goals import Goal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,12 +49,12 @@ def _worst(classes: Any, goals: Sequence[Goal]) -> Any:
     from pyspark.sql import functions as f
 
     return classes.agg(
-        *((f.min if isinstance(goal, LDiversity) else f.max)(f"a{at}") for at, goal in enumerate(goals))
+        *((f.min if goal.more_is_better else f.max)(f"a{at}") for at, goal in enumerate(goals))
     ).collect()[0]
 
 
 def _number(found: list[float], goal: Goal) -> float | None:
-    number = (min if isinstance(goal, LDiversity) else max)(found)
+    number = (min if goal.more_is_better else max)(found)
     return None if number == float("inf") else number
 
 

@@ -36,7 +36,7 @@ def refuse_large(
     if show is not None:
         room = "" if there is None else f" of {_gigabytes(there)}"
         show(
-            f"plan: {codebook.rows:,} rows in {len(plan.counts):,} cells of up to {cell_rows:,} rows; the "
+            f"plan: {codebook.rows:,} rows in {_cells(plan)} of up to {cell_rows:,} rows; the "
             f"largest has {largest:,} and needs about {_gigabytes(needed)}{room} of a task's memory"
         )
     if there is not None and needed > there:
@@ -48,6 +48,10 @@ def refuse_large(
         if largest > cell_rows:
             hint = "no cut of this cell meets the goals: give each task more memory, or relax the goals"
         raise DataError("engine.memory", message, hint)
+
+
+def _cells(plan: Plan) -> str:
+    return "1 cell" if len(plan.counts) == 1 else f"{len(plan.counts):,} cells"
 
 
 def worker_bytes(spark: Any) -> int | None:

@@ -110,7 +110,7 @@ def _report_nodes(findings: CellFindings, recipe: Recipe, name: str, tally: Tall
         findings.remarks.append(
             f"The hierarchy of column `{name}` was not found: its nodes were not checked."
         )
-    what = "that are no nodes of its hierarchy"
+    what = "that are not nodes of its hierarchy"
     findings.refuse(name, "verify.node", tally.get((_NODE, _WRONG), _NONE), what)
     findings.remarks += _style_remarks(name, tally, _NODE)
 
