@@ -162,12 +162,12 @@ def test_python_in_its_page_runs(tmp_path):
 
 def test_python_on_pages_passes_a_strict_type_checker(tmp_path):
     files = []
-    for page in ("README.md", "docs/python.md"):
-        blocks = re.findall(
-            r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL
-        )
-        files.append(tmp_path / f"{Path(page).stem}_example.py")
-        files[-1].write_text("\n".join(blocks), encoding="utf-8")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        if blocks:
+            files.append(tmp_path / f"{page.stem}_example.py")
+            files[-1].write_text("\n".join(blocks), encoding="utf-8")
+    assert len(files) >= 4
     cache = ["--cache-dir", str(ROOT / ".mypy_cache"), "--config-file", str(ROOT / "pyproject.toml")]
     command = [sys.executable, "-m", "mypy", "--strict", *cache, *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
