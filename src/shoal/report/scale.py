@@ -82,7 +82,7 @@ def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray, least:
 
 
 def are_whole(column: QuasiColumn, numbers: npt.NDArray[Any]) -> bool:
-    """Return whether all values are whole, where `numbers` stand for them."""
+    """Return whether all values are whole, where `numbers` represent them."""
     known = column.line if isinstance(column, RangeColumn) else None
     return bool((numbers == np.floor(numbers)).all()) and (known is None or known.whole)
 

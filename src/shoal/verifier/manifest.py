@@ -86,7 +86,7 @@ def parts_digest_problems(claims: Claims, files: Mapping[str, Path]) -> list[Pro
 
 
 def has_digests(claims: Claims) -> bool:
-    """Say whether a manifest describes the files of a folder."""
+    """Return whether a manifest describes the files of a folder."""
     return "files" in claims.release
 
 

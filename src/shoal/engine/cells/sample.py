@@ -149,7 +149,7 @@ def _cut(
     middle, (column, low, high) = best_cut(cell, rows, begin, end, tally)
     if middle == end:
         return LEAF
-    # What lies beyond the sample's own ends belongs to the nearer side.
+    # Values beyond the sample's own ends belong to the nearer side.
     low = OPEN_LOW if low <= ends[0][column] else low
     high = OPEN_HIGH if high >= ends[1][column] else high
     inside = _cut(cell, rows, (begin, middle), rows_of_one, cell_rows, tally)

@@ -42,7 +42,7 @@ class _Chosen:
     codes : ndarray of shape (n_columns, n), int32
         Different ones.
     times : ndarray of int64
-        The rows that each stands for, if these are all rows.
+        How many rows each represents, if these are all rows.
     drawn : ndarray of int64, or None
         Which of them each draw was, in the order of drawing; None if these are all rows.
     """
@@ -83,7 +83,7 @@ def _slack(codebook: Codebook) -> float:
 def _chosen(rows: SparkRows, number: int) -> _Chosen:
     """Draw rows; choose all if few of them differ.
 
-    Rows have numbers, from 0 on, in the order of their keys and codes: whoever stores them how. Equal rows
+    Rows have numbers, from 0 on, in the order of their keys and codes, however they are stored. Equal rows
     are interchangeable, so their order among themselves does not matter. Numbers are drawn with replacement
     from a generator that knows only how many rows there are. So each draw takes every row with the same
     probability, whatever the others take: what `lower_limit` requires.

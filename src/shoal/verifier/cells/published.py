@@ -63,7 +63,7 @@ class Named(Protocol):
     """A file of which the header is known."""
 
     def has_once(self, name: str) -> bool:
-        """Say whether it is clear which column has this name."""
+        """Return whether exactly one column has this name."""
         ...
 
 

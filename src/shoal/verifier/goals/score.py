@@ -59,7 +59,7 @@ class Rule:
     limit: float
 
     def meets(self, number: int | float) -> bool:
-        """Say whether a number will do."""
+        """Return whether a number meets the bound."""
         return bool(_COMPARED[self.sign](number, self.limit))
 
     @property

@@ -21,7 +21,7 @@ _LINE = (
     "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before FROM sums"
 )
 # The place where the sums of all parts pass that of the class: the one with low <= passed < upto. Spark joins
-# by equality only, so the sums are cut into as many bins as there are values, and each place stands in every
+# by equality only, so the sums are cut into as many bins as there are values, and each place is in every
 # bin that it reaches into.
 _ORDERED = (
     "WITH s AS (SELECT sum(n) AS n, count(*) AS m, "

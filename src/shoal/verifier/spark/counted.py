@@ -1,4 +1,4 @@
-"""How often each sensitive value stands in each class, and in all parts together.
+"""How often each sensitive value occurs in each class, and in all parts together.
 
 The same counts as the other engine makes: a missing cell is no value, of several columns that count jointly
 each combination is one value, and with people a value counts once for each person who has it.

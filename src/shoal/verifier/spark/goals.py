@@ -23,7 +23,7 @@ from shoal.verifier.verdict import Problem
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Every class beside its values (n of its total, P of N in all parts); one without values has one row.
+# Every class with its values (n of its total, P of N in all parts); one without values has one row.
 _BESIDE = (
     "FROM (SELECT t.*, c.n, value, w.n AS whole, s.n AS every, m, "
     "CAST(c.n AS DECIMAL(19, 0)) * s.n AS here, CAST(w.n AS DECIMAL(19, 0)) * total AS there "

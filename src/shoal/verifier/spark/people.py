@@ -68,7 +68,7 @@ def _refuse_nobody(placed: DataFrame) -> None:
     rows, known = placed.agg(sql.count(sql.lit(1)), sql.count("person")).collect()[0]
     if known < rows:
         message = f"{rows - known} of {rows} subjects are missing: whose rows are these?"
-        raise DataError("data.missing", message, "mend the data, or leave these rows out")
+        raise DataError("data.missing", message, "fix the data, or remove these rows")
 
 
 def _compare(table: Table, placed: DataFrame, quasi: Sequence[str]) -> tuple[int, int, int]:

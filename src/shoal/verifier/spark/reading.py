@@ -1,6 +1,6 @@
 """Read the parts of a folder with Spark: every cell as text, columns by their place.
 
-The names in the files never become names in Spark: they may hold dots and backticks, or stand twice.
+The names in the files never become names in Spark: they may contain dots and backticks, or occur twice.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Table:
     number: int  # of rows
     marked: bool = False  # texts that a spreadsheet would run have an apostrophe before them
     types: tuple[str, ...] = ()  # as DuckDB names them; none for text files
-    is_clear: bool = True  # False where Spark cannot tell two columns apart, and nothing was read
+    is_clear: bool = True  # False where Spark cannot distinguish two columns, and nothing was read
 
     def column(self, name: str) -> str:
         """Return what a column that the files have once is called in Spark."""
@@ -51,7 +51,7 @@ class Table:
         return self.types[self.names.index(name)] if self.types else ""
 
     def has_once(self, name: str) -> bool:
-        """Say whether it is clear which column has this name."""
+        """Return whether exactly one column has this name."""
         return self.names.count(name) == 1
 
 
@@ -121,7 +121,7 @@ def read_parts(
 
 def _read_parquet(spark: SparkSession, files: Sequence[Path], schema: pa.Schema) -> Table:
     if len(set(schema.names)) < len(schema.names):
-        # Spark cannot tell two columns of one name apart. The header says what is wrong.
+        # Spark cannot distinguish two columns of one name. The header check reports the problem.
         return Table(
             spark.createDataFrame([], "c0 string"), tuple(schema.names), _count(files), is_clear=False
         )
