@@ -47,7 +47,7 @@ def wildcard_k(source: Source, quasi: Sequence[str], facts: ClassFacts) -> int |
 
 
 def _with_masks(cells: Sequence[str], one: str, two: str, kept: str) -> str:
-    """Write the SQL that compares a class with a mask: both masks, and the cells in columns that neither lacks."""
+    """Write the SQL that compares a class with a mask: both masks, and the cells that neither lacks."""
     known = (
         f"CASE WHEN substring(mask, {at}, 1) = '1' OR substring(other, {at}, 1) = '1' "
         f"THEN NULL ELSE {cell} END AS v{at - 1}"
