@@ -59,7 +59,8 @@ class LocalSearch(Clusterer[LocalSearchOptions]):
         """Label the rows, in the order of the encoded rows."""
         check_feasible(encoded.n_rows, self.k)
         run = _Run(self, encoded, progress)
-        return run.result(cut_from_above(run.cell, run.workers, run.tick_start))
+        share = encoded.n_rows / (encoded.table_rows or encoded.n_rows)
+        return run.result(cut_from_above(run.cell, run.workers, run.tick_start, share))
 
     def improve(self, encoded: Encoded, labels: IntArray, progress: Tick | None = None) -> ClusterResult:
         """Search from a partition that some other method made, of which every class is good."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,11 @@ _PROBES = 8  # cells in which growth from single rows is tried first
 Tick = Callable[[float], None]
 
 
-def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
-    """Part all rows: cut greedily down to cells, each cell with rollouts of the best cuts."""
+def cut_from_above(cell: Any, workers: Workers, tick: Tick, share: float = 1.0) -> Partition:
+    """Part all rows: cut greedily down to cells, each cell with rollouts of the best cuts.
+
+    `share` is that of the rows in their table: where they are only a part of it, other parts are probed too.
+    """
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
     found: dict[int, Started] = {}
@@ -37,7 +41,7 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick) -> Partition:
             tick(len(found) / len(cells))
 
     # Growth takes long and rarely wins on trees, often on numbers: a few cells show which.
-    probes = list(range(0, len(cells), -(-len(cells) // _PROBES)))
+    probes = list(range(0, len(cells), -(-len(cells) // ceil(share * _PROBES))))
     start(probes, True)
     wins = sum(found[number].is_grown for number in probes)
     start([number for number in range(len(cells)) if number not in found], 4 * wins >= len(probes))
