@@ -102,7 +102,7 @@ def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
     """Let Spark write the files; then give them names that reveal nothing."""
     from shoal.engine.spark.files import in_files, write_csv, write_parquet
 
-    parted = in_files(rows.run.released, rows.layout, rows.height, rows.classes)
+    parted = in_files(rows.run.classes, rows.layout, rows.height, rows.classes)
     address = folder.absolute().as_uri()
     if folder.suffix == ".parquet":
         write_parquet(parted, rows.layout, address)

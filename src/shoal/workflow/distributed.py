@@ -139,7 +139,7 @@ def _part(
     layout, columns = layout_of(found), published_names(found)
     with_people = recipe.subject is not None
     counts, of_others = count_released(
-        found.released,
+        found.classes,
         columns,
         layout.others,
         with_people=with_people,
@@ -174,7 +174,7 @@ def _goals(found: SparkRun, counts: ClassCounts, recipe: Recipe) -> tuple[Measur
     people = "rows" if recipe.subject is None else "people"
     k = recipe.privacy.k
     goals = [MeasuredGoal("k-anonymity", None, k, counts.people, counts.people >= k, counts=people)]
-    numbers = worst_classes(found.released, layout_of(found).keys, found.sensitive, recipe)
+    numbers = worst_classes(found.classes, layout_of(found).keys, found.sensitive, recipe)
     for goal, achieved in zip(recipe.privacy.goal, numbers, strict=True):
         if _fails(goal, achieved):
             message = (
@@ -233,7 +233,7 @@ def _dangers(
     identifiers = {name: (each.known, each.different, each.repeated) for name, each in repeats.items()}
     dangers += repeated_dangers(identifiers, recipe)
     if recipe.subject is not None:
-        number, share = count_dominated(found.released, layout_of(found).keys)
+        number, share = count_dominated(found.classes, layout_of(found).keys)
         dangers += [dominated_danger(number, counts.classes, share, recipe)] if number else []
     for name in recipe.named("sensitive"):
         each = values[name]

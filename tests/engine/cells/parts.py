@@ -1,5 +1,6 @@
 """A codebook found part by part, as on a cluster, without one: the workers' tasks run here."""
 
+import operator
 from collections import Counter
 from types import SimpleNamespace
 from unittest import mock
@@ -8,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from shoal.engine.spark import columns, tasks
+from shoal.engine.spark import columns, survey, tasks
 from shoal.engine.spark.frame import SparkTable
 
 
@@ -34,17 +35,35 @@ class PartedFrame:
         return [made for part in self.parts for made in task(batches(part))]
 
     def mapInArrow(self, task, _):
-        rows = [row for made in self.map(task) for row in made.to_pylist()]
-        return SimpleNamespace(collect=lambda: [SimpleNamespace(**row) for row in rows])
+        return Counted(Counter(row for made in self.map(task) for row in _counted_rows(made)))
 
 
-def _dictionaries(table, recipe, names, *more):
-    task = tasks.Dictionaries(table.names, tuple(recipe.input.missing), recipe, tuple(names), *more)
-    found = [Counter() for _ in range(len(names) + len(recipe.privacy.goal))]
-    for made in table.frame.map(task):
-        for row in made.to_pylist():
-            found[row["book"]][row["key"]] += row["n"]
-    return [columns.Dictionary(sorted(one), [one[key] for key in sorted(one)]) for one in found]
+def _counted_rows(made):
+    for row in made.to_pylist():
+        yield from [(row["book"], row["key"])] * row["n"]
+
+
+class Counted:
+    """As much of a Spark DataFrame as the counts of values need; they are summed already."""
+
+    def __init__(self, counts):
+        self.counts = counts
+
+    def where(self, condition):
+        _, sign, number = condition.split()
+        holds = {"=": operator.eq, ">=": operator.ge}[sign]
+        return Counted({key: n for key, n in self.counts.items() if holds(key[0], int(number))})
+
+    def persist(self):
+        return self
+
+    def unpersist(self):
+        pass
+
+    def collect(self):
+        return [SimpleNamespace(book=book, key=key, n=n) for (book, key), n in self.counts.items()]
+
+    toLocalIterator = collect
 
 
 def table_of(parts):
@@ -53,7 +72,7 @@ def table_of(parts):
 
 def codebook_of(parts, recipe):
     """Find the codebook of all parts together."""
-    with mock.patch.object(columns, "_dictionaries", _dictionaries):
+    with mock.patch.multiple(survey, _summed=lambda counts: counts, _large=lambda counts: {}):
         return columns.find_codebook(table_of(parts), recipe)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.engine.spark import columns
+from shoal.engine.spark import survey
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, ShoalError
 from shoal.recipe import Recipe
 from tests.engine.spark.made import in_spark, persisted
@@ -113,7 +113,7 @@ def test_odd_columns_are_refused_by_name(spark: Any, monkeypatch: pytest.MonkeyP
         spark, DataError, "data.kind", lambda: shoal.anonymize(lists, quasi=["age", "a list"], k=2)
     )
     assert "`a list`" in str(error)
-    monkeypatch.setattr(columns, "MAX_VALUES", 29)
+    monkeypatch.setattr(survey, "MAX_VALUES", 29)
     error = refused(spark, DataError, "data.too_many_values", lambda: shoal.anonymize(frame, asked()))
     assert "`town` has 30 different values" in str(error)
 

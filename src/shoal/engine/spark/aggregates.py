@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import fsum
+from operator import and_
 from typing import Any
 
-from shoal.engine.spark.schema import LABEL, PERSON
+from shoal.engine.spark.schema import LABEL, MOST, PEOPLE, PERSON, ROWS, SIZE, rows_of
 
 _SIZES = 100_000  # different class sizes that a report lists
 MOST_TEXTS = 20_000  # published texts of a column that come to the driver
@@ -44,57 +46,93 @@ class ClassCounts:
 
 
 def count_released(
-    released: Any,
+    pieces: Any,
     columns: Sequence[Sequence[str]],
     others: Sequence[str],
     *,
     with_people: bool,
     with_label: bool,
 ) -> tuple[ClassCounts, list[ValueCounts]]:
-    """Count the classes, and the values of the other columns; rows with equal published values are one class.
+    """Count the classes, and the values of the other columns.
 
-    `columns` are the published columns of each quasi column: one, or two for bounds.
+    Parameters
+    ----------
+    pieces : pyspark.sql.DataFrame
+        The published classes of every cell. Those with equal published values are pieces of one class.
+    columns : sequence of sequences of str
+        The published columns of each quasi column: one, or two for bounds.
+    others : sequence of str
+        The other columns, of the rows in `pieces`.
     """
     keys = [name for names in columns for name in names]
-    classes = _classes(released, keys, others, with_people=with_people).persist()
+    classes = _classes(pieces, keys, others).persist()
     try:
-        majority = _majority(released, keys) if with_label else None
-        counts = _class_counts(classes, columns, majority)
-        values = [_value_counts(released, classes, name, with_people=with_people) for name in others]
+        joint = _joint(pieces, classes, keys) if with_people or with_label else None
+        counts = _class_counts(classes, columns, joint, with_people=with_people, with_label=with_label)
+        values = [_value_counts(pieces, classes, name, with_people=with_people) for name in others]
     finally:
         classes.unpersist()
     return counts, values
 
 
-def _classes(released: Any, keys: Sequence[str], others: Sequence[str], *, with_people: bool) -> Any:
-    """Return each class with its rows and people, and the least and greatest value of each other column."""
+def _classes(pieces: Any, keys: Sequence[str], others: Sequence[str]) -> Any:
+    """Return each class with its rows and people, and the least and greatest value of each other column.
+
+    The numbers of people and of rows with the most frequent label are right for classes of one piece.
+    """
     from pyspark.sql import functions as f
 
-    people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
-    found = [f.count(f.lit(1)).alias("n"), people.alias("people")]
+    found = [f.count(f.lit(1)).alias("pieces"), f.sum(SIZE).alias("n")]
+    found += [f.sum(PEOPLE).alias(PEOPLE), f.sum(MOST).alias(MOST)]
     for name in others:
-        found += [f.min(name).alias(f"{name}_low"), f.max(name).alias(f"{name}_high")]
-        found.append(f.count(name).alias(f"{name}_n"))
-    return released.groupBy(*keys).agg(*found)
+        values = f.col(f"{ROWS}.{name}")
+        found += [
+            f.min(f.array_min(values)).alias(f"{name}_low"),
+            f.max(f.array_max(values)).alias(f"{name}_high"),
+        ]
+        found.append(f.sum(f.size(f.array_compact(values))).alias(f"{name}_n"))
+    return pieces.groupBy(*keys).agg(*found)
 
 
-def _class_counts(classes: Any, columns: Sequence[Sequence[str]], majority: int | None) -> ClassCounts:
+def _joint(pieces: Any, classes: Any, keys: Sequence[str]) -> Any | None:
+    """Return the rows of classes of several pieces; None if there are none."""
     from pyspark.sql import functions as f
 
+    several = classes.where("pieces > 1").select(*(f.col(key).alias(f"k{at}") for at, key in enumerate(keys)))
+    if several.isEmpty():
+        return None
+    same = [f.col(key).eqNullSafe(f.col(f"k{at}")) for at, key in enumerate(keys)]
+    return rows_of(pieces.join(several, reduce(and_, same), "left_semi"))
+
+
+def _class_counts(
+    classes: Any, columns: Sequence[Sequence[str]], joint: Any | None, *, with_people: bool, with_label: bool
+) -> ClassCounts:
+    from pyspark.sql import functions as f
+
+    keys = [name for names in columns for name in names]
     squares = f.sum((f.col("n") * f.col("n")).cast("decimal(38,0)")).alias("squares")
+    known = f.lit(True) if joint is None else f.col("pieces") == 1
     totals = classes.agg(
         f.sum("n").alias("rows"),
         f.count(f.lit(1)).alias("classes"),
-        f.min("people").alias("people"),
+        f.min(f.when(known, f.col(PEOPLE))).alias("people"),
+        f.sum(f.when(known, f.col(MOST))).alias("majority"),
         squares,
     ).collect()[0]
+    people = [] if totals.people is None else [totals.people]
+    majority = totals.majority or 0
+    if joint is not None and with_people:
+        people.append(_fewest_people(joint, keys))
+    if joint is not None and with_label:
+        majority += _majority(joint, keys)
     sizes = classes.groupBy("n").count().orderBy("n").limit(_SIZES).collect()
     return ClassCounts(
         rows=totals.rows or 0,
         classes=totals.classes,
-        people=totals.people or 0,
+        people=min(people, default=0),
         squares=int(totals.squares or 0),
-        majority=majority,
+        majority=majority if with_label else None,
         sizes=tuple((row.n, row["count"]) for row in sizes),
         texts=_texts(classes, columns),
     )
@@ -137,11 +175,19 @@ def sum_lists(rows: Any, task: Any) -> list[float]:
     return [fsum(numbers) for numbers in zip(*lists, strict=True)]
 
 
-def _majority(released: Any, keys: Sequence[str]) -> int:
+def _fewest_people(rows: Any, keys: Sequence[str]) -> int:
+    """Return the number of people of the class that has the fewest."""
+    from pyspark.sql import functions as f
+
+    of_classes = rows.groupBy(*keys).agg(f.count_distinct(PERSON).alias("n"))
+    return int(of_classes.agg(f.min("n")).collect()[0][0])
+
+
+def _majority(rows: Any, keys: Sequence[str]) -> int:
     """Count the rows that have the most frequent label of their class."""
     from pyspark.sql import functions as f
 
-    labels = released.groupBy(*keys, LABEL).count()
+    labels = rows.groupBy(*keys, LABEL).count()
     most = labels.groupBy(*keys).agg(f.max("count").alias("most"))
     return int(most.agg(f.sum("most")).collect()[0][0] or 0)
 
@@ -175,14 +221,13 @@ class ValueCounts:
     alike_frequent: int
 
 
-def _value_counts(released: Any, classes: Any, column: str, *, with_people: bool) -> ValueCounts:
+def _value_counts(pieces: Any, classes: Any, column: str, *, with_people: bool) -> ValueCounts:
     """Count the values of a column, and the classes that share one."""
     from pyspark.sql import functions as f
 
     people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
-    values = released.groupBy(f.col(column).alias("v")).agg(
-        f.count(f.lit(1)).alias("n"), people.alias("people")
-    )
+    rows = pieces.selectExpr(f"inline({ROWS})").groupBy(f.col(column).alias("v"))
+    values = rows.agg(f.count(f.lit(1)).alias("n"), people.alias("people"))
     of_values = values.agg(
         f.count("v").alias("distinct"),
         f.sum(f.when(f.col("v").isNull(), f.col("n")).otherwise(0)).alias("missing"),
@@ -209,11 +254,11 @@ def _value_counts(released: Any, classes: Any, column: str, *, with_people: bool
     )
 
 
-def count_dominated(released: Any, keys: Sequence[str]) -> tuple[int, int]:
+def count_dominated(pieces: Any, keys: Sequence[str]) -> tuple[int, int]:
     """Count the classes in which one person has most of the rows; return the largest percentage too."""
     from pyspark.sql import functions as f
 
-    people = released.groupBy(*keys, PERSON).count()
+    people = rows_of(pieces).groupBy(*keys, PERSON).count()
     classes = people.groupBy(*keys).agg(f.sum("count").alias("n"), f.max("count").alias("most"))
     found = classes.agg(
         f.sum((2 * f.col("most") > f.col("n")).cast("int")).alias("dominated"),

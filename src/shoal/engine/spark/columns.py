@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
-from shoal.engine.spark import tasks
 from shoal.engine.spark.frame import SparkTable
+from shoal.engine.spark.survey import Dictionary, count_values, take_survey
 from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.recipe import GRID_HINT, Recipe, omitted_faults
 from shoal.recipe.goals import TCloseness
 from shoal.table.codebook import Book, Codebook, RangeBook, sensitive_book, tree_book
 from shoal.table.columns import Line
+from shoal.table.kinds import stored_kind
 from shoal.table.sensitive import canonical_list
 from shoal.table.statistics import Statistics, found_kind, line_of
-
-MAX_VALUES = 200_000  # of one dictionary: every worker holds it
-
-
-@dataclass(frozen=True)
-class Dictionary:
-    """The different values of a column, and how many rows have each."""
-
-    values: list[str]
-    counts: list[int]
 
 
 def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
     """Find what one must know of the whole table to encode its rows; report all faults at once."""
     if faults := omitted_faults(recipe, quasi=True):
         raise RecipeError.from_faults(faults)
-    rows, found = _statistics(table, recipe)
+    dtypes = _dtypes(table)
+    assumed = _assumed(recipe, dtypes)
+    survey = take_survey(table, assumed, _listed(assumed))
+    rows, found = survey.rows, survey.statistics
     if rows == 0:
         raise DataError("data.empty", "The table has no rows.", "use a table with at least k rows")
-    known, as_stored = _with_kinds(table, recipe, found)
-    listed = [name for name in known.quasi if _needs_dictionary(known, name)]
-    dictionaries = _dictionaries(table, known, listed, as_stored)
+    known, as_stored = _with_kinds(dtypes, recipe, found)
+    listed = _listed(known)
+    if as_stored or survey.dictionaries is None or not _is_confirmed(assumed, known):
+        dictionaries = count_values(table, known, listed, as_stored)
+    else:
+        of_columns = dict(zip(_listed(assumed), survey.dictionaries, strict=False))
+        dictionaries = [of_columns[name] for name in listed]
+        dictionaries += survey.dictionaries[len(of_columns) :]
     quasi = _books(known, found, dict(zip(listed, dictionaries, strict=False)), as_stored)
     faults = _missing_faults(known, found) + _grid_faults(quasi, known)
     if faults:
@@ -53,31 +52,48 @@ def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
     return Codebook(known, quasi, sensitive, rows)
 
 
-def _statistics(table: SparkTable, recipe: Recipe) -> tuple[int, dict[str, Statistics]]:
-    """Count rows, and what the cells of the columns that are encoded look like."""
-    names = dict.fromkeys([*recipe.quasi, *(name for goal in recipe.privacy.goal for name in goal.columns)])
-    task = tasks.Statistics(table.names, tuple(names), tuple(recipe.input.missing))
-    parts = [json.loads(row.found) for row in table.frame.mapInArrow(task, "found string").collect()]
-    found: dict[str, Statistics] = {name: Statistics(0, 0) for name in names}
-    for part in parts:
-        for name, counts in part["columns"].items():
-            found[name] = found[name].joined(Statistics.from_dict(counts))
-    return sum(part["rows"] for part in parts), found
+def _dtypes(table: SparkTable) -> dict[str, pl.DataType]:
+    stored = pl.DataFrame(pl.from_arrow(table.frame.limit(0).toArrow())).dtypes
+    return dict(zip(table.names, stored, strict=True))
+
+
+def _assumed(recipe: Recipe, dtypes: Mapping[str, pl.DataType]) -> Recipe:
+    """Return the recipe with the kinds that its columns probably have: texts are taken for categories."""
+    columns = dict(recipe.columns)
+    for name in _with_kind(recipe):
+        column = columns[name]
+        kind = column.kind or stored_kind(dtypes[name], column) or "categorical"
+        columns[name] = column.model_copy(update={"kind": kind})
+    return recipe.model_copy(update={"columns": columns})
+
+
+def _is_confirmed(assumed: Recipe, known: Recipe) -> bool:
+    """Return whether the columns that need a dictionary, or distances, have the kinds assumed."""
+    names = [*_listed(known), *_measured_by_kind(known)]
+    return all(assumed.columns[name].kind == known.columns[name].kind for name in names)
+
+
+def _with_kind(recipe: Recipe) -> list[str]:
+    """Return the columns that have a kind: quasi columns, and those whose distances a goal measures."""
+    return list(dict.fromkeys([*recipe.quasi, *_measured_by_kind(recipe)]))
+
+
+def _listed(recipe: Recipe) -> list[str]:
+    return [name for name in recipe.quasi if _needs_dictionary(recipe, name)]
 
 
 def _with_kinds(
-    table: SparkTable, recipe: Recipe, found: dict[str, Statistics]
+    dtypes: Mapping[str, pl.DataType], recipe: Recipe, found: dict[str, Statistics]
 ) -> tuple[Recipe, tuple[str, ...]]:
     """Return the recipe with the kind of every column that needs one.
 
     Then those columns of categories that are stored as numbers which are not all whole.
     """
-    dtypes = pl.DataFrame(pl.from_arrow(table.frame.limit(0).toArrow())).dtypes
     columns = dict(recipe.columns)
     faults: list[Fault] = []
     as_stored = []
-    for name in dict.fromkeys([*recipe.quasi, *_measured_by_kind(recipe)]):
-        dtype, counted = dtypes[table.names.index(name)], found[name]
+    for name in _with_kind(recipe):
+        dtype, counted = dtypes[name], found[name]
         try:
             kind = found_kind(name, dtype, counted, recipe.columns[name])
             columns[name] = recipe.columns[name].model_copy(update={"kind": kind})
@@ -101,38 +117,6 @@ def _measured_by_kind(recipe: Recipe) -> list[str]:
 def _needs_dictionary(recipe: Recipe, name: str) -> bool:
     column = recipe.columns[name]
     return column.kind in ("categorical", "ordinal") or column.hierarchy is not None
-
-
-def _dictionaries(
-    table: SparkTable, recipe: Recipe, columns: list[str], as_stored: tuple[str, ...]
-) -> list[Dictionary]:
-    """Return the values of each column listed, then of what each goal counts."""
-    from pyspark.sql import functions as f
-
-    titles = [f"`{name}`" for name in columns]
-    titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.goal]
-    if not titles:
-        return []
-    task = tasks.Dictionaries(table.names, tuple(recipe.input.missing), recipe, tuple(columns), as_stored)
-    parts = table.frame.mapInArrow(task, "book int, key string, n bigint")
-    counted = parts.groupBy("book", "key").agg(f.sum("n").alias("n")).persist()
-    try:
-        sizes = {row.book: row["count"] for row in counted.groupBy("book").count().collect()}
-        large = {titles[book]: size for book, size in sizes.items() if size > MAX_VALUES}
-        if large:
-            raise DataError.from_faults([_too_many(title, size) for title, size in large.items()])
-        found: list[list[tuple[str, int]]] = [[] for _ in titles]
-        for row in counted.orderBy("book", "key").toLocalIterator():
-            found[row.book].append((row.key, row.n))
-    finally:
-        counted.unpersist()
-    return [Dictionary([key for key, _ in pairs], [n for _, n in pairs]) for pairs in found]
-
-
-def _too_many(title: str, size: int) -> Fault:
-    message = f"Column {title} has {size:,} different values; a dictionary may have {MAX_VALUES:,}."
-    hint = 'drop it, shorten its values, or give it kind = "numeric" or "date" if that is what it is'
-    return Fault("data.too_many_values", message, hint)
 
 
 def _books(

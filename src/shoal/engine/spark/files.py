@@ -12,6 +12,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.engine.spark.schema import SIZE, rows_of
 from shoal.engine.spark.tasks import limit_threads
 
 if TYPE_CHECKING:
@@ -40,26 +41,33 @@ class Layout:
     columns: tuple[tuple[str, str], ...]
 
 
-def in_files(released: Any, layout: Layout, rows: int, classes: int) -> Any:
-    """Return the rows parted into files and sorted in each."""
+def in_files(pieces: Any, layout: Layout, rows: int, classes: int) -> Any:
+    """Return the rows of published classes, parted into files and sorted in each."""
     from pyspark.sql import functions as f
 
     number = max(1, ceil(rows / FILE_ROWS))
-    bounds = _boundaries(released, layout.keys, number, classes)
-    order = [f.col(name).asc_nulls_last() for name in (*layout.keys, *layout.others)]
-    chosen = released.select(*layout.keys, *layout.others)
-    if not bounds:
-        return chosen.coalesce(1).sortWithinPartitions(*order) if rows else chosen.coalesce(1)
-    return chosen.repartitionById(len(bounds) + 1, _file_of(layout.keys, bounds)).sortWithinPartitions(*order)
+    bounds = _boundaries(pieces, layout.keys, number, classes)
+    by_class = [f.col(name).asc_nulls_last() for name in layout.keys]
+    if not rows:
+        parted = pieces.coalesce(1)
+    elif not bounds:
+        parted = pieces.coalesce(1).sortWithinPartitions(*by_class)
+    else:
+        files = pieces.repartitionById(len(bounds) + 1, _file_of(layout.keys, bounds))
+        parted = files.sortWithinPartitions(*by_class)
+    chosen = rows_of(parted).select(*layout.keys, *layout.others)
+    # Nearly in order already: this sorts the rows of each class, and joins what several cells have of it.
+    order = [*by_class, *(f.col(name).asc_nulls_last() for name in layout.others)]
+    return chosen.sortWithinPartitions(*order)
 
 
-def _boundaries(released: Any, keys: Sequence[str], number: int, classes: int) -> list[tuple[Any, ...]]:
+def _boundaries(pieces: Any, keys: Sequence[str], number: int, classes: int) -> list[tuple[Any, ...]]:
     """Return the first class of each file but the first, at about equal numbers of rows."""
     from pyspark.sql import functions as f
 
     if number < 2:
         return []
-    of_classes = released.groupBy(*keys).count()
+    of_classes = pieces.groupBy(*keys).agg(f.sum(SIZE).alias("count"))
     share = max(1, classes // (number * _SAMPLED))
     sample = of_classes.where(f.pmod(f.xxhash64(*keys), f.lit(share)) == 0)
     found = sample.orderBy(*(f.col(name).asc_nulls_last() for name in keys)).collect()

@@ -13,7 +13,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark import tasks
-from shoal.engine.spark.schema import CELL, PERSON, SEVERAL
+from shoal.engine.spark.schema import CELL, PERSON, SEVERAL, rows_of
 from shoal.recipe import Recipe
 from shoal.recipe.goals import Goal
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def worst_classes(
-    released: Any, keys: Sequence[str], sensitive: tuple[SensitiveColumn, ...], recipe: Recipe
+    pieces: Any, keys: Sequence[str], sensitive: tuple[SensitiveColumn, ...], recipe: Recipe
 ) -> list[float | None]:
     """Return the number of the worst class for each goal; None for infinity."""
     from pyspark.sql import functions as f
@@ -33,11 +33,11 @@ def worst_classes(
     if not goals:
         return []
     numbers = [f.first(f"a{at}").alias(f"a{at}") for at in range(len(goals))]
-    classes = released.groupBy(*keys).agg(f.min(CELL).alias("first"), f.max(CELL).alias("last"), *numbers)
+    classes = pieces.groupBy(*keys).agg(f.min(CELL).alias("first"), f.max(CELL).alias("last"), *numbers)
     is_several = (f.col("first") != f.col("last")) | (f.col("first") == SEVERAL)
     alone = _worst(classes.where(~is_several), goals)
     several = classes.where(is_several).select(*(f.col(key).alias(f"k{at}") for at, key in enumerate(keys)))
-    again = _counted_again(released, several, keys, sensitive, recipe)
+    again = _counted_again(pieces, several, keys, sensitive, recipe)
     return [
         _number([row[at] for row in (alone, _worst(again, goals)) if row[at] is not None], goal)
         for at, goal in enumerate(goals)
@@ -59,13 +59,13 @@ def _number(found: list[float], goal: Goal) -> float | None:
 
 
 def _counted_again(
-    released: Any, several: Any, keys: Sequence[str], sensitive: tuple[SensitiveColumn, ...], recipe: Recipe
+    pieces: Any, several: Any, keys: Sequence[str], sensitive: tuple[SensitiveColumn, ...], recipe: Recipe
 ) -> Any:
     """Return what the classes listed achieve, from the counts of their values."""
     from pyspark.sql import functions as f
 
     same = [f.col(key).eqNullSafe(f.col(f"k{at}")) for at, key in enumerate(keys)]
-    rows = released.join(several, reduce(and_, same), "left_semi")
+    rows = rows_of(pieces.join(several, reduce(and_, same), "left_semi"))
     codes = [f"g{at}" for at in range(len(sensitive))]
     who = [] if recipe.subject is None else [PERSON]
     counts = rows.groupBy(*keys, *codes, *who).agg(f.count(f.lit(1)).alias("n"))

@@ -7,8 +7,10 @@ from math import fsum
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from shoal.arrays import FloatArray
+from shoal.arrays import FloatArray, IntArray, LongArray
+from shoal.engine.spark.schema import MOST, PEOPLE, SIZE
 from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.privacy.goalset import GoalSet
@@ -26,6 +28,26 @@ def measured(encoded: Encoded, published: Published, recipe: Recipe) -> dict[str
         "lost": lost,
         "tight": (sizes @ tight_costs(encoded, published.labels)).tolist() if len(sizes) else None,
     }
+
+
+def class_counts(encoded: Encoded, labels: IntArray, classes: int) -> dict[str, pl.Series]:
+    """Count the rows and people of each class, and the rows with its most frequent label."""
+    inside = labels >= 0
+    size = np.bincount(labels[inside], minlength=classes)
+    people, most = size, np.zeros(classes, np.int64)
+    if encoded.person is not None:
+        people = np.bincount(_pairs(labels[inside], encoded.person[inside])[0], minlength=classes)
+    if encoded.label is not None:
+        np.maximum.at(most, *_pairs(labels[inside], encoded.label[inside]))
+    counts = {SIZE: size, PEOPLE: people, MOST: most}
+    return {name: pl.Series(numbers.astype(np.int32)) for name, numbers in counts.items()}
+
+
+def _pairs(labels: IntArray, codes: IntArray) -> tuple[LongArray, LongArray]:
+    """Return the class of each different pair of class and code, and how often it occurs."""
+    width = int(codes.max(initial=0)) + 1
+    pairs, times = np.unique(labels * np.int64(width) + codes, return_counts=True)
+    return pairs // width, times
 
 
 def achieved(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArray:

@@ -28,6 +28,7 @@ from shoal.engine.spark.schema import (
     prepared_schema,
     published_columns,
     released_schema,
+    rows_of,
 )
 from shoal.engine.spark.settings import cores, sized
 from shoal.engine.spark.values import Bins, choose_bins
@@ -48,10 +49,10 @@ class SparkRun:
     Parameters
     ----------
     encoded : SparkRows
-        The encoded rows. They too are kept on the workers' disks until `close`.
-    released : pyspark.sql.DataFrame
-        Released rows in no order: published quasi columns p0, p1, ..., other columns o0, o1, ..., the person
-        and the class label. It is kept on the workers' disks until `close`.
+        The encoded rows. They too are kept until `close`.
+    classes : pyspark.sql.DataFrame
+        Published classes in no order, those of different cells apart, as `tasks` describes them. They are
+        kept by the workers until `close`.
     names : tuple of str
         The real names of the published and of the other columns.
     counted : pyspark.sql.DataFrame
@@ -72,7 +73,7 @@ class SparkRun:
     reason: str
     plan: Plan
     encoded: SparkRows
-    released: Any
+    classes: Any
     counted: Any
     bins: Bins
     names: tuple[str, ...]
@@ -81,6 +82,11 @@ class SparkRun:
     rows: int
     missing: int
     close: Callable[[], None]
+
+    @property
+    def released(self) -> Any:
+        """The released rows, in no order."""
+        return rows_of(self.classes)
 
 
 def run(
@@ -134,10 +140,10 @@ def _run(
         _close(*kept)
         raise
     names = [name for book in codebook.quasi for name, _ in published_columns(book, recipe)]
-    released = made.where(f"{ABOUT} IS NULL").drop(ABOUT, COUNTED)
+    classes = made.where(f"{ABOUT} IS NULL").drop(ABOUT, COUNTED)
     counted = made.where(f"{ABOUT} IS NOT NULL").select(COUNTED)
     return SparkRun(
-        table, codebook, method, reason, plan, rows, released, counted, bins,
+        table, codebook, method, reason, plan, rows, classes, counted, bins,
         (*names, *recipe.named("sensitive", "keep")), reports, rows.sensitive, codebook.rows, missing,
         partial(_close, prepared, made),
     )  # fmt: skip
@@ -149,11 +155,9 @@ def _close(*frames: Any) -> None:
 
 
 def _prepared(table: SparkTable, codebook: Codebook) -> Any:
-    """Return the encoded rows, kept on the workers' disks: they are read several times."""
-    from pyspark import StorageLevel
-
+    """Return the encoded rows, kept by the workers: they are read several times."""
     task = tasks.Prepare(table.names, tuple(codebook.recipe.input.missing), codebook)
-    return table.frame.mapInArrow(task, prepared_schema(table, codebook)).persist(StorageLevel.DISK_ONLY)
+    return table.frame.mapInArrow(task, prepared_schema(table, codebook)).persist()
 
 
 def _missing(rows: SparkRows, recipe: Recipe) -> int:
@@ -203,8 +207,7 @@ def _clustered(
     recipe: Recipe,
     bins: Bins,
 ) -> Any:
-    """Return the released rows of all cells, and one row about each."""
-    from pyspark import StorageLevel
+    """Return the published classes of all cells, and one row about each."""
     from pyspark.sql import functions as f
 
     schema = released_schema(table, rows.codebook)
@@ -217,7 +220,7 @@ def _clustered(
     made = grouped.applyInArrow(tasks.by_group(task), schema)
     if equal:
         made = made.union(cells.where(f.col("cell").isin(equal)).mapInArrow(task.alike, schema))
-    return made.persist(StorageLevel.DISK_ONLY)
+    return made.persist()
 
 
 def _reports(made: Any) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from shoal.table.codebook import Book, Codebook, RangeBook
 
 _EXACT = 2**53
 PERSON, LABEL, ABOUT, COUNTED, CELL = "person", "label", "about", "counted", "cell"
+ROWS, SIZE, PEOPLE, MOST = "rows", "size", "people", "most"
 SEVERAL = -1  # in place of the cell, for classes whose rows are not all seen together
 
 
@@ -32,21 +33,28 @@ def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
 
 
 def released_schema(table: SparkTable, codebook: Codebook) -> Any:
-    """Return the schema of released rows, and of the rows about cells among them.
+    """Return the schema of published classes, with their rows in a list, and of the rows about cells.
 
-    Such a row has the report of a cell, for the driver, and its counts of values, which are summed first.
+    Shuffling and sorting classes is much less work than doing so with rows. A row about a cell has the
+    cell's report, for the driver, and its counts of values, which are summed first.
     """
     from pyspark.sql import types as t
 
     published = [dtype for book in codebook.quasi for _, dtype in published_columns(book, codebook.recipe)]
     fields = [t.StructField(f"p{at}", dtype) for at, dtype in enumerate(published)]
-    fields += _others(table, codebook.recipe)
     goals = range(len(codebook.sensitive))
-    fields += [t.StructField(f"g{at}", t.IntegerType()) for at in goals]
+    of_rows = [*_others(table, codebook.recipe), *(t.StructField(f"g{at}", t.IntegerType()) for at in goals)]
+    of_rows += [t.StructField(name, t.StringType()) for name in (PERSON, LABEL)]
+    fields.append(t.StructField(ROWS, t.ArrayType(t.StructType(of_rows))))
     fields += [t.StructField(f"a{at}", t.DoubleType()) for at in goals]
-    fields.append(t.StructField(CELL, t.IntegerType()))
-    texts = (PERSON, LABEL, ABOUT, COUNTED)
-    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in texts)])
+    fields += [t.StructField(name, t.IntegerType()) for name in (CELL, SIZE, PEOPLE, MOST)]
+    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in (ABOUT, COUNTED))])
+
+
+def rows_of(classes: Any) -> Any:
+    """Return the rows of published classes, each with the published values p0, p1, ... of its class."""
+    published = [name for name in classes.columns if name[0] == "p" and name != PEOPLE]
+    return classes.selectExpr(*published, f"inline({ROWS})")
 
 
 def arrow_schema(schema: Any) -> Any:

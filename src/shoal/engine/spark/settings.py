@@ -29,9 +29,16 @@ def with_settings(spark: Any, settings: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def sized(spark: Any, rows: int) -> Iterator[None]:
-    """Shuffle into as many partitions as the rows need: 200, Spark's default, are slow on small tables."""
+    """Shuffle into as many partitions as the rows need: 200, Spark's default, are slow on small tables.
+
+    Rows that are kept are not compressed: that takes longer than reading them a few times.
+    """
     number = min(_MAX_PARTITIONS, max(2 * cores(spark), ceil(rows / _ROWS)))
-    with with_settings(spark, {"spark.sql.shuffle.partitions": str(number)}):
+    settings = {
+        "spark.sql.shuffle.partitions": str(number),
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    }
+    with with_settings(spark, settings):
         yield
 
 

@@ -6,10 +6,15 @@ Each function gets batches or groups of rows as Arrow tables and returns such. C
 - q0, q1, ...: the numbers of the range columns
 - g0, g1, ...: the values that the goals count
 - o0, o1, ...: the sensitive and kept columns, as they are released
-- p0, p1, ...: the published quasi columns
-- a0, a1, ...: what the class of a row achieves of each goal
-- cell: the number of its cell
 - key, hash, person, label: the key for samples, the hash of the other values, the person, the class label
+
+Published classes have
+
+- p0, p1, ...: the published quasi columns
+- rows: a list with the o0, g0, person and label of each row
+- a0, a1, ...: what the class achieves of each goal
+- cell: the number of its cell
+- size, people, most: its rows, its people, and its rows with the most frequent label
 """
 
 from __future__ import annotations
@@ -51,32 +56,58 @@ def by_group(task: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return run
 
 
+COUNTED_VALUES = "book int, key string, n bigint"  # the number of a dictionary, a value, its rows
+STATISTICS = -1  # in place of the number of a dictionary
+_MOST_VALUES = 20_000  # of a column in one part of the rows, for a dictionary that may not be needed
+
+
 @dataclass(frozen=True)
-class Statistics:
-    """Count what the cells of each column look like."""
+class Survey:
+    """Count what the cells of each column look like, and on the way the values of dictionaries.
+
+    Which dictionaries are needed follows from the statistics of the whole table. A survey makes those that
+    will probably be, so that the table need not be read again.
+    """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
     missing: tuple[str, ...]
+    dictionaries: Dictionaries
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return one row with the statistics of a partition."""
+        """Return the values of each dictionary, and last a row with the statistics of a partition."""
         limit_threads()
-        import pyarrow as pa
+        import polars as pl
 
-        from shoal.engine.spark.arrow import frames
+        from shoal.engine.spark.arrow import frames, to_batches
         from shoal.table.frames import series
         from shoal.table.statistics import statistics
 
-        rows = 0
+        rows, listed = 0, True
         found: dict[str, Any] = {}
         for frame in frames(batches, self.names, self.missing):
             rows += frame.height
             for name in self.columns:
                 part = statistics(series(frame, name))
                 found[name] = found[name].joined(part) if name in found else part
-        text = json.dumps({"rows": rows, "columns": {name: s.to_dict() for name, s in found.items()}})
-        yield pa.RecordBatch.from_pydict({"found": [text]})
+            counted = self._counted(frame) if listed else None
+            listed = counted is not None
+            for values in counted or ():
+                yield from to_batches(values)
+        columns = {name: each.to_dict() for name, each in found.items()}
+        text = json.dumps({"rows": rows, "columns": columns, "listed": listed})
+        last = {"book": [STATISTICS], "key": [text], "n": [1]}
+        yield from to_batches(pl.DataFrame(last, {"book": pl.Int32, "key": pl.String, "n": pl.Int64}))
+
+    def _counted(self, frame: pl.DataFrame) -> list[pl.DataFrame] | None:
+        """Return the values of some rows; None if they are many, or not what they were taken for."""
+        from shoal.errors import ShoalError
+
+        try:
+            parts = self.dictionaries.counted(frame)
+        except ShoalError:
+            return None
+        return parts if all(part.height <= _MOST_VALUES for part in parts) else None
 
 
 @dataclass(frozen=True)
@@ -92,19 +123,27 @@ class Dictionaries:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the values of each batch, with the number of their dictionary."""
         limit_threads()
-        import polars as pl
-
         from shoal.engine.spark.arrow import frames, to_batches
-        from shoal.table.codebook import sensitive_keys
 
         for frame in frames(batches, self.names, self.missing):
-            keys = [self._canonical(frame, name) for name in self.columns]
-            goals = self.recipe.privacy.goal
-            keys += [sensitive_keys(frame, goal, self.recipe, self.as_stored) for goal in goals]
-            for book, values in enumerate(keys):
-                counted = pl.DataFrame({"key": values.drop_nulls()}).group_by("key").len("n")
-                number = pl.lit(book, dtype=pl.Int32).alias("book")
-                yield from to_batches(counted.select(number, "key", pl.col("n").cast(pl.Int64)))
+            for part in self.counted(frame):
+                yield from to_batches(part)
+
+    def counted(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        """Return the values of each dictionary that some rows have."""
+        import polars as pl
+
+        from shoal.table.codebook import sensitive_keys
+
+        keys = [self._canonical(frame, name) for name in self.columns]
+        goals = self.recipe.privacy.goal
+        keys += [sensitive_keys(frame, goal, self.recipe, self.as_stored) for goal in goals]
+        parts = []
+        for book, values in enumerate(keys):
+            different = pl.DataFrame({"key": values.drop_nulls()}).group_by("key").len("n")
+            number = pl.lit(book, dtype=pl.Int32).alias("book")
+            parts.append(different.select(number, "key", pl.col("n").cast(pl.Int64)))
+        return parts
 
     def _canonical(self, frame: pl.DataFrame, name: str) -> pl.Series:
         import polars as pl
@@ -307,6 +346,21 @@ class CellTask:
         about = {"about": [json.dumps(report)], "counted": [json.dumps(counted or {})]}
         return pa.Table.from_pydict({**nothing, **about}, self.schema)
 
+    def _rows(self, frame: pl.DataFrame, encoded: Encoded, labels: npt.NDArray[Any]) -> pa.Array:
+        """Return what is released of the rows of each class besides its own columns, as lists."""
+        import numpy as np
+        import polars as pl
+        import pyarrow as pa
+
+        by_class = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+        fields = self.schema.field("rows").type.value_type
+        chosen = frame.select([field.name for field in fields])[encoded.order[by_class]]
+        arrow = chosen.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+        values = [arrow[field.name].combine_chunks().cast(field.type) for field in fields]
+        ends = np.cumsum(np.bincount(labels[by_class]), dtype=np.int32)
+        rows = pa.StructArray.from_arrays(values, fields=list(fields))
+        return pa.ListArray.from_arrays(np.concatenate([[0], ends]).astype(np.int32), rows)
+
     def _published(
         self, frame: pl.DataFrame, encoded: Encoded, found: Any, path: str, cell: int, *, learns: bool = True
     ) -> pa.Table:
@@ -314,26 +368,22 @@ class CellTask:
         import pyarrow as pa
 
         from shoal.engine.publishing import published_as
-        from shoal.engine.spark.measured import achieved, measured
+        from shoal.engine.spark.measured import achieved, class_counts, measured
         from shoal.engine.spark.revealed import revealed
         from shoal.engine.spark.values import counted_values
 
         published = published_as(encoded, found, self.recipe)
         inside = published.labels >= 0
-        order, labels = encoded.order[inside], published.labels[inside]
         classes = published.classes
-        columns: dict[str, Any] = {
-            f"p{at}": classes.get_column(name).gather(labels) for at, name in enumerate(classes.columns)
-        }
-        others = [name for name in frame.columns if name[0] in "og"]
-        columns |= {name: frame[name].gather(order) for name in others}
+        columns = {f"p{at}": classes.get_column(name) for at, name in enumerate(classes.columns)}
         by_goal = achieved(encoded, published, self.recipe).T
-        columns |= {f"a{at}": pl.Series(numbers[labels]) for at, numbers in enumerate(by_goal)}
-        columns["cell"] = pl.repeat(cell, len(labels), dtype=pl.Int32, eager=True)
-        columns |= {name: frame[name].gather(order) for name in ("person", "label")}
+        columns |= {f"a{at}": pl.Series(numbers) for at, numbers in enumerate(by_goal)}
+        columns |= class_counts(encoded, published.labels, classes.height)
+        columns["cell"] = pl.repeat(cell, classes.height, dtype=pl.Int32, eager=True)
         rows = pl.DataFrame(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+        rows = rows.append_column("rows", self._rows(frame, encoded, published.labels))
         for name in ("about", "counted"):
-            rows = rows.append_column(name, pa.nulls(len(labels), pa.string()))
+            rows = rows.append_column(name, pa.nulls(classes.height, pa.string()))
         report = {
             "path": path,
             **measured(encoded, published, self.recipe),
