@@ -63,8 +63,6 @@ class Counted:
     def collect(self):
         return [SimpleNamespace(book=book, key=key, n=n) for (book, key), n in self.counts.items()]
 
-    toLocalIterator = collect
-
 
 def table_of(parts):
     return SparkTable(PartedFrame(parts), tuple(parts[0].columns))

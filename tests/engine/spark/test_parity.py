@@ -49,16 +49,37 @@ def test_both_engines_release_the_same_rows(spark: Any, name: str) -> None:
     assert persisted(spark) == 0
 
 
-def test_adult_is_released_alike(spark: Any, adult8: Path) -> None:
-    asked = Recipe.load(adult8).changed(
-        {
-            "engine": {"cell_rows": 400},
-            "privacy": {"k": 5},
-            "method": {"name": "local-search", "options": {"effort": "quick"}},
-        }
-    )
+ASKED_FOR: dict[str, dict[str, Any]] = {
+    "l-diversity": {"privacy": {"goal": [DIVERSE]}},
+    "t-closeness": {"privacy": {"goal": [CLOSE, IN_ORDER]}},
+    "people": {"columns": {"who": {"role": "subject"}}},
+    "people, l-diversity": {"columns": {"who": {"role": "subject"}}, "privacy": {"goal": [DIVERSE]}},
+}
+METHODS = {
+    "local-search": {"name": "local-search", "options": {"effort": "quick"}},
+    **{name: {"name": name} for name in ("mondrian", "k-member", "kaca")},
+}
+
+
+@slow
+@pytest.mark.parametrize("goals", ASKED_FOR)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_and_goal_on_three_tables(spark: Any, method: str, goals: str) -> None:
+    """Some cells of every column are missing."""
+    asked = recipe(method=METHODS[method], **ASKED_FOR[goals])
+    for seed in range(3):
+        table = people(600, 10 + seed, missing=0.05 * seed)
+        assert by_spark(in_spark(spark, table, 2 + seed), asked) == by_local(table, asked)
+
+
+@pytest.mark.parametrize(
+    "method", ["local-search", *(pytest.param(m, marks=slow) for m in list(METHODS)[1:])]
+)
+def test_adult_is_released_alike(spark: Any, adult8: Path, method: str) -> None:
     from shoal.workflow.prepare import table_of
 
+    changes = {"engine": {"cell_rows": 400}, "privacy": {"k": 5}, "method": METHODS[method]}
+    asked = Recipe.load(adult8).changed(changes)
     table = table_of(None, asked)[:2000]
 
     assert by_spark(in_spark(spark, table, 2), asked) == by_local(table, asked)

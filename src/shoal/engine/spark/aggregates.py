@@ -148,7 +148,7 @@ def _texts(classes: Any, columns: Sequence[Sequence[str]]) -> list[Texts | None]
     try:
         many = {row.at for row in counted.groupBy("at").count().where(f"count > {MOST_TEXTS}").collect()}
         few: list[Texts | None] = [None if at in many else {} for at in range(len(columns))]
-        for row in counted.where(~f.col("at").isin(list(many))).toLocalIterator():
+        for row in counted.where(~f.col("at").isin(list(many))).collect():
             texts = few[row.at]
             assert texts is not None
             texts[row.low, row.high] = row.n

@@ -88,7 +88,7 @@ class SparkRows:
         known = cells.where(f.col(f"g{goal}") >= 0).groupBy("cell", f"g{goal}")
         people = f.count_distinct("person") if with_people else f.count(f.lit(1))
         counts = np.zeros((n_cells, self.codebook.sensitive[goal].empty.n_values), np.int64)
-        for row in known.agg(people.alias("n")).toLocalIterator():
+        for row in known.agg(people.alias("n")).collect():
             counts[row.cell, row[f"g{goal}"]] = row.n
         return counts
 

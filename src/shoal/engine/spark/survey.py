@@ -104,7 +104,7 @@ def _large(counted: Any) -> dict[int, int]:
 
 def _collected(counted: Any, number: int) -> list[Dictionary]:
     found: list[list[tuple[str, int]]] = [[] for _ in range(number)]
-    for row in counted.where("book >= 0").toLocalIterator():
+    for row in counted.where("book >= 0").collect():
         found[row.book].append((row.key, row.n))
     return [Dictionary([key for key, _ in pairs], [n for _, n in pairs]) for pairs in map(sorted, found)]
 

@@ -117,7 +117,7 @@ def sum_values(counted: Any, quasi: Sequence[Book], bins: Bins) -> list[ValueRow
 
     pairs = counted.select(f.explode(f.from_json(COUNTED, _SCHEMA)).alias("key", "n"))
     found: list[dict[str, int]] = [{} for _ in quasi]
-    for row in pairs.groupBy("key").agg(f.sum("n").alias("n")).toLocalIterator():
+    for row in pairs.groupBy("key").agg(f.sum("n").alias("n")).collect():
         at, _, value = row.key.partition(":")
         found[int(at)][value] = row.n
     return [_value_rows(*each) for each in zip(quasi, found, bins, strict=True)]
