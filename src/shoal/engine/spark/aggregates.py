@@ -112,12 +112,13 @@ def _class_counts(
 
     keys = [name for names in columns for name in names]
     squares = f.sum((f.col("n") * f.col("n")).cast("decimal(38,0)")).alias("squares")
-    known = f.lit(True) if joint is None else f.col("pieces") == 1
+    is_one = f.col("pieces") == 1
+    people_of_one = f.when(is_one, f.col(PEOPLE)) if with_people else f.col("n")
     totals = classes.agg(
         f.sum("n").alias("rows"),
         f.count(f.lit(1)).alias("classes"),
-        f.min(f.when(known, f.col(PEOPLE))).alias("people"),
-        f.sum(f.when(known, f.col(MOST))).alias("majority"),
+        f.min(people_of_one).alias("people"),
+        f.sum(f.when(is_one, f.col(MOST))).alias("majority"),
         squares,
     ).collect()[0]
     people = [] if totals.people is None else [totals.people]
