@@ -11,7 +11,17 @@ from pydantic import BaseModel, ValidationError
 from shoal.errors import Fault
 from shoal.recipe.goals import TYPES
 from shoal.recipe.options import METHODS, Options, shape_of
-from shoal.recipe.sections import LONGEST_TEXT, About, Column, Engine, Input, Method, Output, Privacy, Sections
+from shoal.recipe.sections import (
+    LONGEST_TEXT,
+    About,
+    Column,
+    Engine,
+    Input,
+    Method,
+    Output,
+    Privacy,
+    Sections,
+)
 from shoal.recipe.shape import Shape
 from shoal.wording import in_recipe, name_of, no_header, setting
 
@@ -128,7 +138,8 @@ def _is_union_tag(part: object) -> bool:
 def _keys_at(above: Sequence[str]) -> list[str]:
     """Return the valid keys of a recipe section."""
     models: dict[str, type[BaseModel]] = {
-        "about": About, "input": Input, "privacy": Privacy, "method": Method, "engine": Engine, "output": Output,
+        "about": About, "input": Input, "privacy": Privacy, "method": Method, "engine": Engine,
+        "output": Output,
     }  # fmt: skip
     if not above:
         return list(Sections.model_fields)

@@ -40,7 +40,11 @@ def shared_digest(shared: Mapping[str, Any]) -> str:
 
     [about] is left out: a release with another date or recipient replaces the earlier one.
     """
-    text = json.dumps({name: section for name, section in shared.items() if name != "about"}, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(
+        {name: section for name, section in shared.items() if name != "about"},
+        sort_keys=True,
+        ensure_ascii=False,
+    )
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """The order in which released rows are written: sorted by what is published, or shuffled after that.
 
-A shuffled release is the sorted one, permuted by random numbers that depend on the seed and the number of rows
-alone. Both are known to anyone who has the manifest, so the order reveals nothing that the sorted rows do not,
-neither about the input nor about how the rows of two tables belong together.
+A shuffled release is the sorted one, permuted by random numbers that depend on the seed and the number of
+rows alone. Both are known to anyone who has the manifest, so the order reveals nothing that the sorted rows
+do not, neither about the input nor about how the rows of two tables belong together.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
+from shoal.table.given import table_of
 from shoal.table.hierarchies import ROOT, from_frame, from_function
 from shoal.table.orders import with_orders
-from shoal.workflow.prepare import prepare, table_of
+from shoal.workflow.prepare import prepare
 
 
 def anonymize(
