@@ -160,8 +160,10 @@ def _check(formula: Formula, raw: _Side, names: Sequence[str]) -> None:
 
 def _is_regular(predictors: FloatArray) -> bool:
     """Return whether the coefficients are determined: no predictor is constant or a sum of others."""
+    if not len(predictors):
+        return False
     spread = predictors.std(axis=0)
-    if not len(predictors) or (spread == 0).any():
+    if (spread == 0).any():
         return False
     scaled = (predictors - predictors.mean(axis=0)) / spread
     return bool(np.linalg.matrix_rank(scaled) == scaled.shape[1])

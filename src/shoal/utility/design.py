@@ -50,9 +50,9 @@ def levels_of(raw: LeafSpread) -> Levels:
 
 
 def level_shares(column: LeafSpread, levels: Levels) -> FloatArray:
-    """Return the share of each row in each category; NaN where the cell is missing."""
+    """Return the share of each row in each category; NaN where the cell is missing or in none of them."""
     shares = column.cells(levels.group_of_leaf, len(levels.names) + 1)[:, : len(levels.names)]
-    shares = np.where(column.missing[:, None] > 0.5, np.nan, shares)
+    shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, np.nan)
     return shares[column.label]
 
 
@@ -116,10 +116,12 @@ def outcome_of(pair: Pair) -> Outcome:
 
 
 def _outcome_levels(raw: LeafSpread) -> Levels:
-    """Return two categories in the order of their texts; several by frequency."""
+    """Return two categories in the order of their texts; several by frequency, without the rarest."""
     present = [int(leaf) for leaf in np.flatnonzero(raw.rows_of_leaf)]
     if len(present) != 2:
-        return levels_of(raw)
+        levels = levels_of(raw)
+        few = raw.rows_of_leaf[levels.group_of_leaf == len(levels.names) - 1].sum() < SMALLEST
+        return Levels(levels.names[:-1], levels.group_of_leaf) if few else levels
     present.sort(key=lambda leaf: raw.leaves[leaf])
     groups = np.full(len(raw.leaves), 2, np.int32)
     groups[present] = [0, 1]

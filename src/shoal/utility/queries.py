@@ -134,8 +134,8 @@ def _condition(column: Spread, share: float, random: np.random.Generator) -> Lin
         if not len(values):
             return LineCondition(-np.inf, np.inf)
         upto = np.cumsum(counts)
-        start = random.random() * (1 - share) * upto[-1]
-        first, last = np.searchsorted(upto, [start, start + share * upto[-1]], side="left")
+        first = np.searchsorted(upto, random.random() * (1 - share) * upto[-1], side="right")
+        last = np.searchsorted(upto, upto[first] - counts[first] + share * upto[-1], side="left")
         low = -np.inf if first == 0 else values[first - 1]
         return LineCondition(float(low), float(values[min(last, len(values) - 1)]))
     return LeafCondition(_some_leaves(column.rows_of_leaf, share, random))

@@ -170,7 +170,7 @@ class LeafSpread:
         """Return the share of each label in each group of leaves, and missing."""
         entries = self.label_of_entry.astype(np.int64) * n_groups + group_of_leaf[self.leaf_of_entry]
         counted = np.bincount(entries, minlength=len(self.missing) * n_groups)
-        shares = counted.reshape(-1, n_groups) / np.maximum(1, self._sizes)[:, None]
+        shares = counted.reshape(len(self.missing), n_groups) / np.maximum(1, self._sizes)[:, None]
         every = np.bincount(group_of_leaf, weights=self.rows_of_leaf, minlength=n_groups)
         shares += self.lost[:, None] * (every / max(every.sum(), 1e-300))
         return np.column_stack([shares, self.missing])
