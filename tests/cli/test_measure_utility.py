@@ -61,7 +61,7 @@ def test_json(folder):
     assert (logistic["model"], logistic["outcome"], linear["model"]) == (
         "logistic regression", "yes", "linear regression",
     )  # fmt: skip
-    assert [one["name"] for one in linear["coefficients"]] == ["(intercept)", "sex=m"]
+    assert [one["name"] for one in linear["coefficients"]] == ["(intercept)", "sex=f"]
     assert logistic["raw_score"] > 0.6
     again = measured(folder, "--analysis", "dead ~ age + sex", "--analysis", "age ~ sex", "--json")
     assert again.stdout == done.stdout

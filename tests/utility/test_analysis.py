@@ -199,7 +199,8 @@ def test_formulas(text, outcome, predictors):
     [
         "", "~", "dead", "dead ~", "~ age", "dead ~ age +", "dead ~ + age", "dead ~ age ~ sex", "dead + age",
         "dead + age ~ sex", "dead ~ age sex", "dead ~ age * sex", "dead ~ age + age", "dead ~ dead",
-        "dead ~ 1", "dead ~ `age", "dead ~ __import__('os')", "dead ~ log(age)", "dead age ~ sex", "dead ~ `age``sex`",
+        "dead ~ 1", "dead ~ `age", "dead ~ __import__('os')", "dead ~ log(age)", "dead age ~ sex",
+        "dead ~ `age``sex`",
     ],
 )  # fmt: skip
 def test_bad_formulas(text):
