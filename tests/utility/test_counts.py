@@ -122,6 +122,22 @@ def test_missing_cells_fulfil_no_condition():
     assert released_counter(found).count(everything) == 5
 
 
+def test_a_column_that_is_lost_counts_as_all_raw_values():
+    lost = RELEASED.with_columns(age=pl.lit("*"), sex=pl.lit("*"))
+    found = pairs(released=lost)
+    # 20 to 33 are 14 ages, of which 21 to 31 are 11; half of the sexes.
+    query = {"age": LineCondition(20, 31), "sex": leaves(found["sex"].raw, "m")}
+    assert released_counter(found).count(query) == pytest.approx(6 * 11 / 14 / 2)
+
+
+def test_texts_that_mean_missing_are_missing():
+    recipe = RECIPE.changed({"input": {"missing": ["", "?"]}})
+    released = RELEASED.with_columns(age=pl.Series(["?", *["[20, 33]"] * 5]), sex=pl.Series(["?", *"fffmm"]))
+    found = pairs(released=released, recipe=recipe)
+    assert released_counter(found).count({"age": LineCondition(-np.inf, np.inf)}) == 5
+    assert released_counter(found).count({"sex": leaves(found["sex"].raw, "f", "m")}) == 5
+
+
 def test_errors_of_a_release_that_loses_nothing_are_zero():
     same = pl.DataFrame({name: RAW[name].cast(pl.String) for name in RAW.columns})
     for errors in query_errors(pairs(released=same), seed=1):
@@ -141,6 +157,16 @@ def test_errors_by_hand():
     (errors,) = query_errors(pairs(raw, skewed, recipe), 0, [1e-9], 60)
     # One value is asked for: 2 instead of 1 for 1 and 2, and 0 instead of 1 for 3 and 4.
     assert (errors.median, errors.p90, errors.rows) == (1, 1, 1)
+
+
+def test_small_counts_do_not_make_errors_large():
+    # Of 4,000 ages every second is published as the one before it: 2 or 0 rows instead of 1. The error of 1
+    # is divided by 0.1 % of the rows, which is 4.
+    raw = pl.DataFrame({"age": range(4000)})
+    recipe = Recipe.from_roles(quasi=["age"], k=2, changes={"columns": {"age": {"kind": "numeric"}}})
+    released = pl.DataFrame({"age": [str(age // 2 * 2) for age in range(4000)]})
+    (errors,) = query_errors(pairs(raw, released, recipe), 0, [1e-9], 20)
+    assert (errors.rows, errors.median, errors.p90) == (1, 0.25, 0.25)
 
 
 def test_queries_depend_on_raw_values_and_seed_alone():

@@ -83,6 +83,12 @@ def test_a_lost_cell_is_like_the_other_rows():
     assert found["sex=f"].to_list() == [1, 1, 0.5, 2.5 / 3]
 
 
+def test_the_root_says_as_little_as_a_star():
+    found = values(job=["clerk", "clerk", "nurse", "any", "*"])
+    assert found["job=clerk"].to_list() == [1, 1, 0, 2 / 3, 2 / 3]
+    assert found["job=pupil"].to_list() == [0, 0, 0, 0, 0]
+
+
 def test_a_column_in_which_all_is_lost_is_missing():
     found = values(age=["*", "*"], sex=["*", "*"])
     assert found["age"].to_list() == [None, None]

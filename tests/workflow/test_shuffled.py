@@ -21,7 +21,7 @@ PEOPLE = pl.DataFrame(
         "age": [at % 37 + 20 for at in range(60)],
         "sex": ["fm"[at % 2] for at in range(60)],
         "born": [f"{1950 + at % 40}-05-01" for at in range(60)],
-        "ill": [["flu", "=cold", "gout", None][at % 4] for at in range(60)],
+        "ill": [["flu", "=cold", "3rd", None][at % 4] for at in range(60)],
         "cost": [at % 11 * 10 for at in range(60)],
     }
 )

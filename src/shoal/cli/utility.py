@@ -50,19 +50,14 @@ def _queries(found: list[dict[str, Any]]) -> Table:
 
 def _analysis(found: dict[str, Any]) -> Table:
     of = "" if found["outcome"] is None else f" (odds of {found['outcome']})"
-    title = f"{found['formula']}: {found['model']}{of}, 95 % intervals"
-    table = _table(
-        title if found["coefficients"] else f"{found['formula']}: {found['model']}",
-        "",
-        "raw",
-        "released",
-        "overlap",
-    )
+    intervals = ", 95 % intervals" if found["coefficients"] else ""
+    names = ("raw", "released", "overlap") if found["coefficients"] else ("raw", "released")
+    table = _table(f"{found['formula']}: {found['model']}{of}{intervals}", "", *names)
     for one in found["coefficients"]:
         overlap = "" if one["overlap"] is None else f"{one['overlap']:.0%}"
         table.add_row(_text(one["name"]), _estimate(one["raw"]), _estimate(one["released"]), overlap)
-    table.add_row(found["score"], *(_score(found[f"{side}_score"]) for side in ("raw", "released")), "")
-    table.add_row("rows", *(f"{rows:,}" for rows in found["rows"]), "")
+    table.add_row(found["score"], *(_score(found[f"{side}_score"]) for side in ("raw", "released")))
+    table.add_row("rows", *(f"{rows:,}" for rows in found["rows"]))
     return table
 
 
@@ -76,8 +71,11 @@ def _text(text: str) -> Any:
 def _estimate(found: dict[str, float] | None) -> str:
     if found is None:
         return "not defined"
-    half = (found["high"] - found["low"]) / 2
-    return f"{found['value']:.3g} ± {half:.2g}"
+    return f"{_number(found['value'])} ± {_number((found['high'] - found['low']) / 2)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _score(found: float | None) -> str:

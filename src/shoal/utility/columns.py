@@ -45,7 +45,7 @@ def paired_columns(
     Rows of the raw table are in the order of `encoded`, those of the release in its own.
     """
     pairs = {
-        column.name: Pair(column.name, raw_spread(column), spread_from_table(released, column), True)
+        column.name: Pair(column.name, raw_spread(column), spread_from_table(released, column, recipe), True)
         for column in encoded.columns
         if released_names(released, column.name)
     }

@@ -30,9 +30,10 @@ def released_names(frame: pl.DataFrame, name: str) -> list[str]:
     return bounds if all(bound in frame.columns for bound in bounds) else []
 
 
-def texts_of(frame: pl.DataFrame, name: str) -> Texts:
+def texts_of(frame: pl.DataFrame, name: str, recipe: Recipe) -> Texts:
     """Return the published texts of a quasi column."""
-    return Texts.of(*(series(frame, written) for written in released_names(frame, name)))
+    columns = (series(frame, written) for written in released_names(frame, name))
+    return Texts.of(*columns, missing=recipe.input.missing)
 
 
 def spread_from_recipe(frame: pl.DataFrame, name: str, recipe: Recipe, kinds: Mapping[str, str]) -> Spread:
@@ -41,7 +42,7 @@ def spread_from_recipe(frame: pl.DataFrame, name: str, recipe: Recipe, kinds: Ma
     `kinds` are those in the manifest. What is neither there nor in the recipe is found from the labels.
     """
     column = recipe.columns[name]
-    texts = texts_of(frame, name)
+    texts = texts_of(frame, name, recipe)
     tree = _given_tree(name, recipe)
     kind = column.kind or kinds.get(name) or stored_kind(pl.String(), column) or found_kind(texts)
     if kind in _ON_A_LINE:
@@ -51,15 +52,20 @@ def spread_from_recipe(frame: pl.DataFrame, name: str, recipe: Recipe, kinds: Ma
     return read_leaves(name, texts, leaves, tree)
 
 
-def spread_from_table(frame: pl.DataFrame, column: QuasiColumn) -> Spread:
-    """Read a quasi column of a release; the raw column says which values there are."""
-    texts = texts_of(frame, column.name)
+def spread_from_table(frame: pl.DataFrame, column: QuasiColumn, recipe: Recipe) -> Spread:
+    """Read a quasi column of a release; the raw column says which values there are.
+
+    If everything is lost in all rows, each cell stands for all values of the raw column.
+    """
+    texts = texts_of(frame, column.name, recipe)
     if isinstance(column, RangeColumn):
-        return read_line(column.name, texts, column.kind, column.order)
+        return read_line(column.name, texts, column.kind, column.order, all_of=column.ends)
     if column.kind in _ON_A_LINE:
-        return read_line(column.name, texts, column.kind, (), tree_ends(column.tree, column.kind))
+        nodes = tree_ends(column.tree, column.kind)
+        return read_line(column.name, texts, column.kind, (), nodes, all_of=nodes.get(column.tree.labels[0]))
     leaves = column.tree.leaf_labels[: column.tree.n_leaves - int(column.has_missing)]
-    return read_leaves(column.name, texts, leaves, None if column.is_flat else column.tree)
+    tree = None if column.is_flat else column.tree
+    return read_leaves(column.name, texts, leaves, tree, all_of=range(len(leaves)))
 
 
 def raw_spread(column: QuasiColumn) -> Spread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import inf, nan
@@ -33,22 +33,36 @@ class Texts:
     ----------
     distinct : list of tuples
         A label each; or two, the lower and the upper bound in separate columns.
+    blanks : set of str
+        Texts that mean missing, unless they are values.
     """
 
     distinct: list[tuple[str | None, ...]]
     label: IntArray
+    blanks: frozenset[str]
 
     @classmethod
-    def of(cls, *columns: pl.Series) -> Texts:
+    def of(cls, *columns: pl.Series, missing: Collection[str] = ()) -> Texts:
         """Number the different texts of a column, or of two columns of bounds."""
         plain = pl.DataFrame({str(at): column.cast(pl.String) for at, column in enumerate(columns)})
         distinct = plain.unique(maintain_order=True).with_row_index("label")
         found = plain.join(distinct, on=plain.columns, how="left", nulls_equal=True, maintain_order="left")
-        return cls(distinct.drop("label").rows(), found["label"].to_numpy().astype(np.int32))
+        label = found["label"].to_numpy().astype(np.int32)
+        return cls(distinct.drop("label").rows(), label, frozenset({"", *foreign.BLANKS, *missing}))
+
+    def is_blank(self, label: tuple[str | None, ...]) -> bool:
+        """Return whether a label means that the value is missing."""
+        return all(text is None or text in self.blanks for text in label)
 
 
 def read_line(
-    name: str, texts: Texts, kind: str, order: Sequence[str] = (), nodes: Mapping[str, Ends] | None = None
+    name: str,
+    texts: Texts,
+    kind: str,
+    order: Sequence[str] = (),
+    nodes: Mapping[str, Ends] | None = None,
+    *,
+    all_of: Ends | None = None,
 ) -> LineSpread:
     """Read ranges.
 
@@ -56,14 +70,19 @@ def read_line(
     ----------
     nodes : mapping of str to pair of numbers, optional
         The ends of the nodes of a tree whose labels are not ranges.
+    all_of : pair of numbers, optional
+        The range that lost cells stand for if no other row says more.
     """
     reader = _LineReader(kind, order, nodes or {})
     ends = [reader.ends(label) for label in texts.distinct]
     whole = kind != "numeric" or all(_is_whole(end) for pair in ends if pair for end in pair)
     if whole:  # [15, 55[ then ends with 54
         ends = [reader.ends(label, whole=True) for label in texts.distinct]
-    blank = [pair is None and _is_blank(label) for pair, label in zip(ends, texts.distinct, strict=True)]
+    blank = [pair is None and texts.is_blank(label) for pair, label in zip(ends, texts.distinct, strict=True)]
     lost = [pair is None and _is_lost(label) for pair, label in zip(ends, texts.distinct, strict=True)]
+    if not any(ends):
+        ends = [all_of if is_lost else None for is_lost in lost]
+    lost = [pair is None and is_lost for pair, is_lost in zip(ends, lost, strict=True)]
     unread = [not any(one) for one in zip(ends, blank, lost, strict=True)]
     if any(unread):
         raise _fault(name, texts, unread, "a value or a range")
@@ -138,7 +157,7 @@ class _LineReader:
 
 def found_kind(texts: Texts) -> str:
     """Detect from the labels alone whether a column has numbers, dates or categories."""
-    told = [label for label in texts.distinct if not _is_blank(label) and not _is_lost(label)]
+    told = [label for label in texts.distinct if not texts.is_blank(label) and not _is_lost(label)]
     if any(_LEADING_ZERO.match(text) for label in told for text in label if text):
         return "categorical"
     for kind in ("numeric", "date"):
@@ -173,26 +192,29 @@ def _days(day: date) -> int:
     return (day - date(1970, 1, 1)).days
 
 
-def _is_blank(label: tuple[str | None, ...]) -> bool:
-    return all(text is None or text == "" or text in foreign.BLANKS for text in label)
-
-
 def _is_lost(label: tuple[str | None, ...]) -> bool:
     mask = foreign.mask(label[0] or "")
     return isinstance(parse(label[0]), Lost) or (mask is not None and not mask.kept)
 
 
-def read_leaves(name: str, texts: Texts, leaves: Sequence[str], tree: Tree | None = None) -> LeafSpread:
-    """Read sets of leaves: nodes of a tree, or values, sets and masks of a column without a tree."""
-    reader = _LeafReader(leaves, tree)
+def read_leaves(
+    name: str, texts: Texts, leaves: Sequence[str], tree: Tree | None = None, *, all_of: Sequence[int] = ()
+) -> LeafSpread:
+    """Read sets of leaves: nodes of a tree, or values, sets and masks of a column without a tree.
+
+    `all_of` are the leaves that lost cells stand for if no other row says more.
+    """
+    reader = _LeafReader(leaves, tree, texts.blanks)
     read = [reader.leaves(text) for (text,) in texts.distinct]
     unread = [codes is None for codes in read]
     if any(unread):
         raise _fault(name, texts, unread, "a value, a set or a node")
     found = [codes or [] for codes in read]
     blank = np.array(
-        [not codes and _is_blank(text) for codes, text in zip(found, texts.distinct, strict=True)]
+        [not codes and texts.is_blank(text) for codes, text in zip(found, texts.distinct, strict=True)]
     )
+    if not any(found):
+        found = [[] if is_blank else list(all_of) for is_blank in blank]
     lost = np.array([not codes for codes in found]) & ~blank
     return LeafSpread(
         name,
@@ -208,9 +230,10 @@ def read_leaves(name: str, texts: Texts, leaves: Sequence[str], tree: Tree | Non
 class _LeafReader:
     """Reads the labels of a column of categories."""
 
-    def __init__(self, leaves: Sequence[str], tree: Tree | None) -> None:
+    def __init__(self, leaves: Sequence[str], tree: Tree | None, blanks: frozenset[str]) -> None:
         self._code = {leaf: at for at, leaf in enumerate(leaves)}
         self._tree = tree
+        self._blanks = blanks
         self._node = {} if tree is None else {label: node for node, label in enumerate(tree.labels)}
 
     def leaves(self, text: str | None) -> list[int] | None:
@@ -230,7 +253,7 @@ class _LeafReader:
             return _held(mask, self._code) if mask.kept else []
         if text in self._code:  # a raw text that another tool did not escape
             return [self._code[text]]
-        return [] if plain in foreign.BLANKS else None
+        return [] if plain in self._blanks else None
 
     def _below(self, node: int) -> list[int]:
         if node == 0 or self._tree is None:  # the root says nothing
@@ -252,7 +275,7 @@ def values_in(texts: Texts) -> list[str]:
     sets = {member for value in parsed if isinstance(value, Set) for member in value.members}
     single = {value.text for value in parsed if isinstance(value, Value)}
     masks = {text: mask for text in single if (mask := foreign.mask(text)) is not None}
-    named = {text: 0 for text in sets | (single - set(masks)) if text not in foreign.BLANKS}
+    named = {text: 0 for text in sets | (single - set(masks)) if text not in texts.blanks}
     unknown = {text for text, mask in masks.items() if mask.kept and not _held(mask, named)}
     return sorted({*named, *unknown})
 
