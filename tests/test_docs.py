@@ -22,6 +22,7 @@ ERROR_PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
 METHOD_PAGES = ROOT / "docs" / "methods"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = [
+    recipes.About,
     recipes.Input,
     recipes.Column,
     recipes.Privacy,

@@ -22,14 +22,15 @@ MAY_IMPORT = {
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
     "bound": BASE | {"table"},
+    "utility": BASE | {"table", "measure"},
     "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
     "verifier": {"errors", "recipe"},
     "report": BASE | {"table", "bound"} | WORK,
-    "release": BASE | {"table", "bound", "dangers", "engine", "report", "verifier"} | WORK,
+    "release": BASE | {"table", "bound", "dangers", "engine", "report", "utility", "verifier"} | WORK,
     "workflow": BASE
-    | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release"}
+    | {"table", "bound", "composition", "dangers", "engine", "report", "utility", "verifier", "release"}
     | WORK,
     "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
     "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
@@ -47,6 +48,8 @@ LIVES_IN = {
     "pyspark": {"engine", "verifier"},
     "fastapi": {"web"},
     "starlette": {"web"},
+    "sklearn": {"utility"},
+    "statsmodels": {"utility"},
     "altair": set(),  # for benchmarks
     "vl_convert": {"report"},
     "jinja2": {"report", "web"},

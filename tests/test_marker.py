@@ -69,8 +69,9 @@ def by_roles(**more: Any) -> dict[str, Any]:
 
 
 def test_every_code_is_provoked() -> None:
-    # test_foreign_labels.py does so, and tests/engine/spark
+    # test_foreign_labels.py does so, tests/engine/spark and tests/utility
     elsewhere = {"promise.broken", "data.labels", "data.too_many_values", "engine.memory"}
+    elsewhere |= {"analysis.formula", "analysis.data"}
     assert {case.code for case in CASES} | elsewhere == set(CODES)
 
 

@@ -39,6 +39,8 @@ CODES: dict[str, str] = {
     "hierarchy.duplicate": "A value occurs twice in a hierarchy.",
     "hierarchy.uncovered": "A column contains values that its hierarchy does not.",
     "hierarchy.build": "A hierarchy cannot be built as the recipe specifies.",
+    "analysis.formula": "The formula of an analysis cannot be read, or names a column that is not released.",
+    "analysis.data": "An analysis is not possible with the raw table, or a column has too many categories.",
     "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
     "engine.memory": "A part of the table does not fit into the memory of a worker.",
     "output.unwritable": "The release cannot be written to its output path.",

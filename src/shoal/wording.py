@@ -10,6 +10,10 @@ _asked_by_flags: ContextVar[bool] = ContextVar("asked_by_flags", default=False)
 
 # Recipe settings that have a flag. Column settings take COLUMN=VALUE.
 _FLAGS = {
+    "about.purpose": "--about purpose",
+    "about.author": "--about author",
+    "about.recipient": "--about recipient",
+    "about.date": "--about date",
     "input.separator": "--separator",
     "input.encoding": "--encoding",
     "input.names": "--names",
@@ -27,6 +31,7 @@ _FLAGS = {
     "engine.master": "--master",
     "engine.conf": "--conf",
     "output.path": "--output",
+    "output.order": "--row-order",
     "output.views": "--views",
     "output.views_by": "--views-by",
 }

@@ -14,16 +14,19 @@ import typer
 from shoal.cli.compiling import compiling_in_background
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
+    About,
     Conf,
     Goals,
     Master,
     NoBound,
+    RowOrder,
     SaveRecipe,
     TableFlags,
     Views,
     ViewsBy,
     is_recipe,
     load_recipe,
+    read_about,
     read_conf,
     read_goals,
     read_views,
@@ -61,6 +64,8 @@ def anonymize(
     goal: Goals = None,
     views: Views = None,
     views_by: ViewsBy = None,
+    row_order: RowOrder = None,
+    about: About = None,
     effort: Annotated[
         str | None, typer.Option("--effort", help="Effort of local search: quick, normal or high.")
     ] = None,
@@ -108,12 +113,17 @@ def anonymize(
     with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
         _refuse_unsupported({"--record": record})
         changes = {
+            "about": read_about(about),
             "input": table.input(),
             "columns": table.columns(),
             "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
             "method": {"name": method, "seed": seed, "options": {"effort": effort}},
             "engine": {"name": engine, "cell_rows": cell_rows, "master": master, "conf": read_conf(conf)},
-            "output": {"path": None if output is None else str(output), **read_views(views, views_by)},
+            "output": {
+                "path": None if output is None else str(output),
+                "order": row_order,
+                **read_views(views, views_by),
+            },
         }
         recipe = load_recipe(source, changes)
         if save is not None:

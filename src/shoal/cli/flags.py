@@ -193,6 +193,20 @@ Conf = Annotated[
         "--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated.", rich_help_panel="Engine"
     ),
 ]
+About = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--about",
+        metavar="KEY=TEXT",
+        help="For manifest and report: purpose, author, recipient or date; may be repeated.",
+    ),
+]
+RowOrder = Annotated[
+    str | None,
+    typer.Option(
+        "--row-order", metavar="WORD", help="Order of the released rows: sorted, or shuffled by the seed."
+    ),
+]
 Views = Annotated[
     str | None,
     typer.Option(
@@ -226,6 +240,11 @@ def read_conf(conf: Iterable[str] | None) -> dict[str, str] | None:
     if not all(key and equals for key, equals, _ in pairs):
         raise RecipeError("recipe.invalid", "--conf takes KEY=VALUE.", "--conf spark.executor.memory=4g")
     return {key: value for key, _, value in pairs} or None
+
+
+def read_about(about: Iterable[str] | None) -> dict[str, str]:
+    """Return the [about] section specified by flags."""
+    return dict(_pairs("about", about or []))
 
 
 def read_views(views: str | None, views_by: str | None = None) -> dict[str, Any]:
@@ -320,8 +339,9 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 _EXAMPLES = {
     "kind": ("COLUMN=KIND", "zip=categorical"),
-    "order": ("COLUMN=LOW,...,HIGH", "size=small,medium,large"),
+    "order": ("COLUMN=LOW,...,HIGH", "size=small,medium,large; the order of rows is --row-order"),
     "weight": ("COLUMN=NUMBER", "age=2"),
     "hierarchy": ("COLUMN=FILE or COLUMN={...}", "zip=zip_tree.csv or zip='{ prefix = 1 }'"),
     "accept": ("COLUMN=DANGER", "note=unique"),
+    "about": ("KEY=TEXT", '--about purpose="Study of readmissions" --about date=2026-03-31'),
 }

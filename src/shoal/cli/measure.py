@@ -10,6 +10,8 @@ import typer
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 from shoal.cli.flags import NoBound, SaveRecipe, TableFlags, load_recipe, save_recipe, with_table_flags
 from shoal.cli.summary import bound_lines
+from shoal.cli.utility import print_utility
+from shoal.errors import RecipeError
 from shoal.wording import naming_flags
 
 
@@ -24,12 +26,22 @@ def measure(
     released: Annotated[
         Path | None, typer.Option("--released", help="A release of this table, to measure its loss.")
     ] = None,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--analysis",
+            metavar="FORMULA",
+            help='With --released: compare an analysis, such as "dead ~ age + bmi"; may be repeated.',
+        ),
+    ] = None,
     no_bound: NoBound = False,
     save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure the risk of the raw table and, with --released, the loss and risk of a release.
+    """Measure the risk of the raw table and, with --released, the loss, risk and utility of a release.
+
+    Utility is how much results change: dependence between columns, random counts, and your own analyses.
 
     Only the released file and the ranges of the raw table are used. The release may come from another
     tool: intervals, masks and suppressed cells of ARX, sdcMicro and anjana are recognized.
@@ -44,15 +56,24 @@ def measure(
             "columns": table.columns(),
             "privacy": {"k": k, **table.privacy()},
         }
+        _check(analysis, released)
         loaded = load_recipe(original if recipe is None else recipe, changes)
         if save is not None:
             save_recipe(loaded, save)
         with progress_bar(quiet) as progress:
-            numbers = measure_tables(loaded, released, bound=not no_bound, progress=progress)
+            numbers = measure_tables(
+                loaded, released, analyses=analysis or (), bound=not no_bound, progress=progress
+            )
         if as_json:
             print_json(numbers)
         elif not quiet:
             _print(numbers)
+
+
+def _check(analysis: list[str] | None, released: Path | None) -> None:
+    if analysis and released is None:
+        message = "--analysis compares the raw table with a release, and none is given."
+        raise RecipeError("recipe.invalid", message, "add --released FILE")
 
 
 def _print(numbers: dict[str, Any]) -> None:
@@ -79,6 +100,7 @@ def _print(numbers: dict[str, Any]) -> None:
             losses.add_row(key, "not defined" if value is None else f"{value:,.6g}")
         Console().print(losses)
         print("\n".join([*bound_lines(numbers), *_style_lines(numbers["read_as"])]))
+        print_utility(numbers["utility"])
 
 
 def _style_lines(read_as: dict[str, list[dict[str, Any]]]) -> list[str]:

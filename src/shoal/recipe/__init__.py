@@ -12,7 +12,7 @@ from shoal.recipe.faults import (
     omitted_faults,
 )
 from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
-from shoal.recipe.sections import EXTENSIONS, Column, Input, Method, Output, Privacy
+from shoal.recipe.sections import EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
 
@@ -22,6 +22,7 @@ __all__ = [
     "EXTENSIONS",
     "GRID_HINT",
     "MANIFEST_SUFFIX",
+    "About",
     "Column",
     "Input",
     "Method",

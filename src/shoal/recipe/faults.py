@@ -11,7 +11,17 @@ from pydantic import BaseModel, ValidationError
 from shoal.errors import Fault
 from shoal.recipe.goals import TYPES
 from shoal.recipe.options import METHODS, Options, shape_of
-from shoal.recipe.sections import Column, Engine, Input, Method, Output, Privacy, Sections
+from shoal.recipe.sections import (
+    LONGEST_TEXT,
+    About,
+    Column,
+    Engine,
+    Input,
+    Method,
+    Output,
+    Privacy,
+    Sections,
+)
 from shoal.recipe.shape import Shape
 from shoal.wording import in_recipe, name_of, no_header, setting
 
@@ -113,6 +123,8 @@ def _goal_fault(error: Any, number: int, key: Sequence[str]) -> Fault:
 def _should_be(error: Any) -> str:
     """Return what a value should be, as pydantic words it."""
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
+    if error["type"] in ("string_too_short", "string_too_long"):
+        return f"a text of 1 to {LONGEST_TEXT:,} characters"
     return "a list with at least one name" if error["type"] == "too_short" else found
 
 
@@ -126,7 +138,8 @@ def _is_union_tag(part: object) -> bool:
 def _keys_at(above: Sequence[str]) -> list[str]:
     """Return the valid keys of a recipe section."""
     models: dict[str, type[BaseModel]] = {
-        "input": Input, "privacy": Privacy, "method": Method, "engine": Engine, "output": Output,
+        "about": About, "input": Input, "privacy": Privacy, "method": Method, "engine": Engine,
+        "output": Output,
     }  # fmt: skip
     if not above:
         return list(Sections.model_fields)
@@ -380,6 +393,10 @@ def _engine_faults(recipe: Recipe) -> list[Fault]:
     if options is not None and options.not_in_cells:
         message = f"Method `{recipe.method.name}` cannot work cell by cell: {options.not_in_cells}."
         faults.append(Fault("recipe.invalid", message, "choose another method, or work without cells"))
+    if engine.name == "spark" and recipe.output.order == "shuffled":
+        message = "The engine `spark` writes rows in sorted order only."
+        hint = f"remove {name_of('output', 'order')}, or use the engine local"
+        faults.append(Fault("recipe.not_available", message, hint))
     if recipe.output.views != "whole":
         message = "Several views cannot be made cell by cell."
         faults.append(Fault("recipe.invalid", message, "publish one table, or work without cells"))

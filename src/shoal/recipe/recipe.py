@@ -232,8 +232,9 @@ class Recipe(Sections):
         default = data.pop("default_role", None)
         if default:
             data["columns"] = {"default": default, **data.get("columns", {})}
-        if not data.get("engine"):  # flags that were not given leave an empty section
-            data.pop("engine", None)
+        for section in ("about", "engine"):
+            if not data.get(section):  # flags that were not given leave an empty section
+                data.pop(section, None)
         return data
 
     def to_toml(self) -> str:

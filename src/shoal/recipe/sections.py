@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from fractions import Fraction
 from math import floor
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from shoal.recipe.goals import AnyGoal
 
@@ -20,6 +21,24 @@ class Section(BaseModel):
     """Base of all sections: immutable, and unknown keys are faults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _day_text(given: Any) -> Any:
+    """Return the text of a TOML date, which is written without quotes; anything else as it is."""
+    return given.isoformat() if isinstance(given, datetime.date) else given
+
+
+LONGEST_TEXT = 2000  # characters
+AboutText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+
+
+class About(Section):
+    """Why the release was made, by whom, for whom and when: texts that the manifest and the report repeat."""
+
+    purpose: AboutText | None = None
+    author: AboutText | None = None
+    recipient: AboutText | None = None
+    date: Annotated[AboutText | None, BeforeValidator(_day_text)] = None
 
 
 class Input(Section):
@@ -91,6 +110,7 @@ class Output(Section):
     bounds_as: Literal["text", "columns"] = "text"
     max_set: int = Field(default=20, ge=1)
     spreadsheet_safe: bool = True
+    order: Literal["sorted", "shuffled"] = "sorted"
 
 
 class Engine(Section):
@@ -105,6 +125,7 @@ class Engine(Section):
 class Sections(Section):
     """The recipe as a pydantic model, with the sections of the TOML file."""
 
+    about: About = About()
     input: Input = Input()
     columns: dict[str, Column] = {}
     privacy: Privacy

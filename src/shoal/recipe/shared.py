@@ -36,8 +36,15 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
 
 
 def shared_digest(shared: Mapping[str, Any]) -> str:
-    """Return a digest of the published sections, which identifies releases of the same recipe."""
-    text = json.dumps(shared, sort_keys=True, ensure_ascii=False)
+    """Return a digest of the published sections, which identifies releases of the same recipe.
+
+    [about] is left out: a release with another date or recipient replaces the earlier one.
+    """
+    text = json.dumps(
+        {name: section for name, section in shared.items() if name != "about"},
+        sort_keys=True,
+        ensure_ascii=False,
+    )
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.table import frames
 from shoal.table.kinds import settle
+from shoal.table.shuffling import written_order
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -57,12 +58,18 @@ def separate(table: pl.DataFrame, labels: npt.NDArray[np.int32], recipe: Recipe)
     quasi = rows.sort([*columns, "group"], nulls_last=True)
     counted = rows.group_by("group", "value").agg(pl.len().cast(pl.Int64).alias("count"))
     counted = counted.sort("group", "value", nulls_last=True)
+    quasi, counted = _ordered(quasi, recipe), _ordered(counted, recipe)
     return Parts(
         pl.DataFrame({**dict(zip(known, quasi.select(columns), strict=True)), ANATOMY_GROUP: quasi["group"]}),
         pl.DataFrame(
             {ANATOMY_GROUP: counted["group"], name: counted["value"], ANATOMY_COUNT: counted["count"]}
         ),
     )
+
+
+def _ordered(rows: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    shuffle = written_order(rows.height, recipe)
+    return rows if shuffle is None else rows[shuffle]
 
 
 def _known_columns(table: pl.DataFrame, recipe: Recipe) -> dict[str, pl.Series]:

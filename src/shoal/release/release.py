@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.bound.lower_bound import Bound, bound_fields
 from shoal.dangers import Danger
+from shoal.errors import RecipeError
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
 from shoal.release.acceptance import accept
@@ -24,6 +25,9 @@ from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.writing import write_release, write_reports
 from shoal.stages import Progress, Tick
 from shoal.table import frames
+from shoal.table.encode import encode
+from shoal.table.given import table_of
+from shoal.utility.measured import Utility, measure_utility
 from shoal.verifier import (
     MeasuredGoal,
     Verdict,
@@ -220,6 +224,30 @@ class Release:
         """
         write_reports(self, Path(path))
         return Path(path)
+
+    def utility(self, original: Any = None, *, analysis: str | Sequence[str] = ()) -> Utility:
+        """Compare what can be computed from the release with the same computed from the raw table.
+
+        Parameters
+        ----------
+        original : pandas, Polars or Arrow frame, optional
+            The raw table, in any order; without it, the input file of the recipe.
+        analysis : str or sequence of str, optional
+            Formulas such as `"dead ~ age + bmi"`. They need scikit-learn and statsmodels, which the extra
+            `shoal[analysis]` installs.
+
+        Returns
+        -------
+        Utility
+            For the owner of the raw table: `to_json()` gives plain values with four digits.
+        """
+        if len(self.parts) > 1 or isinstance(self.parts[0].frame, Distributed):
+            held = "Spark holds this release" if len(self.parts) == 1 else f"It has {self.shape.value}"
+            message = f"The utility of this release cannot be measured. {held}."
+            raise RecipeError("recipe.not_available", message, "measure a release in one table in memory")
+        table = table_of(original, self.recipe)
+        formulas = [analysis] if isinstance(analysis, str) else list(analysis)
+        return measure_utility(table, encode(table, self.recipe), self.frame, self.recipe, formulas)
 
     def close(self) -> None:
         """Let Spark forget the rows that it holds; `table` and `write` would make them again."""

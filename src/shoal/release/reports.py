@@ -67,6 +67,7 @@ def report_texts(
             profile=profile,
             kinds={name: release.kinds[name] for name in recipe.quasi},
             kept=recipe.named("keep"),
+            about=recipe.about.model_dump(exclude_none=True),
             recipe=to_toml(shareable(recipe)),
             verify_command=_verify_command(names[at], release.shape),
             versions=versions(),

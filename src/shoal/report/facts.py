@@ -50,6 +50,8 @@ class Facts:
         The command that checks the file.
     versions : mapping of str to str
         Versions of all software involved.
+    about : mapping of str to str
+        What the recipe says about the release: purpose, author, recipient, date.
     digest : str or None
         SHA-256 of the released file; None if the release has not been written.
     remarks : sequence of str
@@ -85,6 +87,7 @@ class Facts:
     recipe: str
     verify_command: str
     versions: Mapping[str, str]
+    about: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
     kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bound: Bound | None = None

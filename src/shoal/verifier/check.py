@@ -27,6 +27,7 @@ from shoal.verifier.manifest import (
     number_problems,
     read_manifest,
 )
+from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
 from shoal.verifier.originals.original import load_original, original_problems
@@ -119,6 +120,11 @@ class _Task:
     claims: Claims = field(default_factory=Claims)
 
 
+def _needs_order(task: _Task) -> bool:
+    """Return whether the position of a row in the file matters."""
+    return task.subjects is not None or is_shuffled(task.recipe)
+
+
 def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
     """Return the original; a file must be there."""
     return existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
@@ -141,7 +147,7 @@ def _verify_file(release: Path, task: _Task) -> Verdict:
     """Verify one file, or the parts in one folder."""
     parts = list_parts(release) if release.is_dir() else None
     problems = _digest_problems(release, task.claims, parts)
-    with session(release, task.raw, in_order=task.subjects is not None) as open_session:
+    with session(release, task.raw, in_order=_needs_order(task)) as open_session:
         try:
             safe = task.recipe.output.spreadsheet_safe
             expected = released_columns(task.recipe)
@@ -182,7 +188,7 @@ def verify_table(
         message = "A release in several views has several tables."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
     task = _Task(recipe, _existing_original(original), rows, subjects)
-    with session(table, task.raw, in_order=subjects is not None) as open_session:
+    with session(table, task.raw, in_order=_needs_order(task)) as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")
         except UnreadableError as fault:
@@ -210,6 +216,7 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     if subjects is not None:
         source, found = _with_people(source, subjects)
         problems += found
+    problems += order_problems(open_session, loaded, [*quasi, *recipe.named("sensitive", "keep")], recipe)
     classes, k = build_classes(source, quasi)
     cells = check_cells(open_session, loaded, recipe)
     dangers, noted = danger_findings(source, quasi)

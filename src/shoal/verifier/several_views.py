@@ -33,7 +33,7 @@ def promised_views(recipe: Recipe) -> list[Recipe]:
             elsewhere = column.role == "quasi" and name not in quasi
             elsewhere |= column.role == "keep" and number > 0
             columns[name] = Column(role="drop") if elsewhere else column
-        kept = ("values", "aggregate", "bounds", "bounds_as", "spreadsheet_safe")
+        kept = ("values", "aggregate", "bounds", "bounds_as", "spreadsheet_safe", "order")
         output = Output(**{key: getattr(recipe.output, key) for key in kept})
         promised.append(recipe.model_copy(update={"columns": columns, "output": output}))
     return promised

@@ -16,6 +16,7 @@ from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
 from shoal.verifier.dangers import unique_problems
 from shoal.verifier.header import header_problems
 from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems, read_manifest
+from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.group_tables import parts_original_problems
 from shoal.verifier.originals.original import load_original
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow
@@ -97,7 +98,7 @@ def _verdict(
     raw: Path | None = None,
     claims: Claims = Claims(),  # noqa: B008  # it is frozen
 ) -> Verdict:
-    with session() as open_session:
+    with session(in_order=is_shuffled(recipe)) as open_session:
         loaded, problems = _loaded(open_session, read)
         problems = [*before, *problems]
         if loaded is None:
@@ -106,6 +107,8 @@ def _verdict(
         problems += _row_problems(loaded, rows)
         if not _is_complete(loaded, recipe):
             return conclude(loaded.quasi.rows, 0, None, [_goal(recipe, 0)], problems)
+        for table in (loaded.quasi, loaded.sensitive):
+            problems += order_problems(open_session, table, table.names, recipe)
         found = _cell_problems(open_session, loaded)
         _build_groups(open_session, loaded, recipe)
         found += [] if found else _group_problems(open_session)

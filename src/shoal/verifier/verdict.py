@@ -35,6 +35,7 @@ PROBLEMS: dict[str, str] = {
     "verify.groups": "The two files do not have the same groups, of the same sizes.",
     "verify.fit": "Some rows fit fewer than k originals, or some originals fewer than k rows (NH).",
     "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only against its original.",
+    "verify.order": "Shuffled rows are not in the order that the seed gives, and may follow the input.",
     "verify.digest": "The file is not the one that its manifest describes.",
     "verify.manifest": "The manifest has numbers that differ from those of the file.",
     "verify.rows": "The file does not have the number of rows that its maker says it released.",

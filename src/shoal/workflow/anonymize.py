@@ -17,9 +17,10 @@ from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
+from shoal.table.given import table_of
 from shoal.table.hierarchies import ROOT, from_frame, from_function
 from shoal.table.orders import with_orders
-from shoal.workflow.prepare import prepare, table_of
+from shoal.workflow.prepare import prepare
 
 
 def anonymize(
@@ -41,6 +42,8 @@ def anonymize(
     options: Mapping[str, Any] | None = None,
     views: str | list[list[str]] | None = None,
     views_by: str | None = None,
+    order: str | None = None,
+    about: Mapping[str, str] | None = None,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
     bound: bool = True,
@@ -78,6 +81,10 @@ def anonymize(
         Publish several tables instead of one: which quasi columns each has.
     views_by : {"clustering", "projection"}, optional
         Whether each view has its own classes, or all views show the classes of one clustering.
+    order : {"sorted", "shuffled"}, optional
+        The order of the released rows: sorted by their values, or shuffled by the seed.
+    about : mapping of str to str, optional
+        `purpose`, `author`, `recipient` and `date`, for the manifest and the report.
     also : iterable of str or Path, optional
         Manifests of earlier releases about the same people. What all tables reveal together is checked,
         and refused if it is too much.
@@ -122,7 +129,8 @@ def anonymize(
         "columns": columns,
         "privacy": {"k": smallest, "goal": given},
         "method": chosen,
-        "output": {"views": views, "views_by": views_by},
+        "output": {"views": views, "views_by": views_by, "order": order},
+        "about": dict(about or {}),
     }
     if recipe is None:
         if smallest is None:

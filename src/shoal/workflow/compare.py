@@ -27,9 +27,9 @@ from shoal.report.comparison import write_chart
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
+from shoal.table.given import table_of
 from shoal.table.orders import with_orders
 from shoal.table.overwriting import refuse_overwriting
-from shoal.workflow.prepare import table_of
 from shoal.workflow.publishing import published_loss
 
 ALL = "all"

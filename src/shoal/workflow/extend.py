@@ -29,11 +29,12 @@ from shoal.stages import Progress, Tick, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
+from shoal.table.given import table_of
 from shoal.table.orders import with_orders
 from shoal.table.read import read_release
+from shoal.table.shuffling import written_order
 from shoal.table.write import manifest_path, sha256
 from shoal.verifier import MeasuredGoal, Verdict, verify, verify_table
-from shoal.workflow.prepare import table_of
 
 _UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
 _METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
@@ -388,13 +389,15 @@ def _counts(sizes: pl.DataFrame) -> dict[str, Any]:
 
 
 def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Combine earlier and new rows in canonical order: sorted by what is published."""
+    """Combine earlier and new rows in canonical order: sorted by what is published, or then shuffled."""
     names = [*recipe.quasi, *recipe.named("sensitive", "keep")]
     columns = {
         str(at): _stacked(frames.series(earlier, name), frames.series(added, name))
         for at, name in enumerate(names)
     }
     rows = pl.DataFrame(columns).sort(list(columns), nulls_last=True)
+    shuffle = written_order(rows.height, recipe)
+    rows = rows if shuffle is None else rows[shuffle]
     return pl.DataFrame({name: rows[str(names.index(name))] for name in earlier.columns})
 
 

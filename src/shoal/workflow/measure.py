@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,21 @@ from shoal.table.encode import encode
 from shoal.table.orders import with_orders
 from shoal.table.read import read, read_any_release, used_columns
 from shoal.table.readings import Reading, Whd
+from shoal.utility.measured import measure_utility
 
 
 def measure_tables(
-    recipe: Recipe, released: Path | None, *, bound: bool = True, progress: Progress | None = None
+    recipe: Recipe,
+    released: Path | None,
+    *,
+    analyses: Sequence[str] = (),
+    bound: bool = True,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Measure the raw table that the recipe names and, if given, a release of it.
 
-    With `bound`, also return the lower bound of the loss of any release.
+    With `bound`, also return the lower bound of the loss of any release; `analyses` are formulas whose
+    results are compared.
     """
     timings: dict[str, float] = {}  # not reported
     with stage(timings, "read", progress):
@@ -42,13 +50,16 @@ def measure_tables(
         return numbers
     # Labels are read before the bound is computed, so that invalid labels are reported without delay.
     release = read_classes(encoded, _release_of(encoded, released, recipe), recipe)
+    with stage(timings, "utility", progress):
+        useful = measure_utility(table, encoded, release.frame, recipe, analyses)
     least = None
     if bound:
         with stage(timings, "bounding", progress) as tick:
             suppressed = encoded.n_rows - release.frame.height
             least = recipe_bound(encoded, recipe, suppressed=suppressed, progress=tick)
     with stage(timings, "measure", progress):
-        return numbers | _released_numbers(encoded, release, recipe, least)
+        measured = _released_numbers(encoded, release, recipe, least)
+        return {**numbers, **measured, "utility": useful.to_json()}
 
 
 def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:

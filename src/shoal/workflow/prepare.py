@@ -14,13 +14,13 @@ from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
 from shoal.dangers import Values, refuse_unique, warn_of
 from shoal.engine.spark.input import is_spark
-from shoal.errors import DataError, RecipeError
+from shoal.errors import DataError
 from shoal.recipe import Recipe, Shape
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
-from shoal.table.orders import leaves_kind_open, with_orders
-from shoal.table.read import mark_missing, read, used_columns
+from shoal.table.given import table_of
+from shoal.table.orders import with_orders
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
 from shoal.workflow.several_views import make_views
@@ -81,26 +81,3 @@ def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.Da
         return table_of(data, recipe, also={*also, *recipe.named("identifier")})
     except DataError:
         return table_of(data, recipe, also=also)
-
-
-def table_of(data: Any, recipe: Recipe, *, also: Collection[str] = ()) -> pl.DataFrame:
-    """Read or convert the table and compare its columns with the recipe's.
-
-    Columns that the recipe does not use are dropped here, whatever their type, except for those named
-    in `also`. A quasi column whose type has an order keeps that type, for `with_orders`.
-    """
-    choose = used_columns(recipe, also)
-    if data is not None:
-        table = mark_missing(frames.to_polars(data, choose), recipe.input.missing)
-    elif recipe.input.path is not None:
-        table = read(recipe.resolve(recipe.input.path), recipe.input, choose)
-    else:
-        raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    ordered = [name for name in recipe.quasi if leaves_kind_open(recipe, name)]
-    columns = {name: frames.series(table, name) for name in table.columns}
-    return pl.DataFrame(
-        {
-            name: values.cast(pl.String) if values.dtype == pl.Enum and name not in ordered else values
-            for name, values in columns.items()
-        }
-    )

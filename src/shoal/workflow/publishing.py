@@ -18,6 +18,7 @@ from shoal.recipe.goals import COUNTED, Goal, LDiversity
 from shoal.recode.publish import Published
 from shoal.table import frames
 from shoal.table.columns import Encoded
+from shoal.table.shuffling import written_order
 from shoal.verifier import MeasuredGoal
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def raw_columns(table: pl.DataFrame, recipe: Recipe) -> pa.Table:
 def released_frame(
     table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe
 ) -> tuple[pl.DataFrame, pa.Array | None]:
-    """Assemble the published columns in canonical order: sorted by what is published.
+    """Assemble the published columns in canonical order: sorted by what is published, or shuffled after that.
 
     Columns are built from the recipe alone, so nothing without a role can slip through. Also returns the
     person of each row, where there is a subject column: for the verifier, never to be written.
@@ -104,6 +105,8 @@ def released_frame(
     keys |= {str(at): frames.series(table, name).gather(order) for at, name in enumerate(others)}
     people = {} if encoded.person is None else {"person": pl.Series(encoded.person[inside])}
     rows = pl.DataFrame({**keys, **people}).sort(list(keys), nulls_last=True)
+    shuffle = written_order(rows.height, recipe)
+    rows = rows if shuffle is None else rows[shuffle]
     columns = {name: rows[str(at)] for at, name in enumerate(others)}
     for name in published.classes.columns:
         columns[name] = frames.series(published.classes, name).gather(rows["class"])
