@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from shoal.workflow.anonymize import anonymize, encode
     from shoal.workflow.compare import compare
     from shoal.workflow.extend import Extension, extend
+    from shoal.workflow.risk import risk
 
     __version__: str
 
 __all__ = [
     "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster",
-    "compare", "encode", "extend", "verify",
+    "compare", "encode", "extend", "risk", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
@@ -33,6 +34,7 @@ _HOMES = {
     "Recipe": "shoal.recipe",
     "Release": "shoal.release.release",
     "Verdict": "shoal.verifier",
+    "risk": "shoal.workflow.risk",
     "verify": "shoal.verifier",
 }
 
