@@ -22,7 +22,8 @@ from shoal.release.distributed import Distributed
 from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.writing import write_release, write_reports
-from shoal.risks.report import Owner, RiskReport, measure_risk, published_columns
+from shoal.risks.report import Owner, RiskReport, measure_risk
+from shoal.risks.tables import published_columns
 from shoal.stages import Progress, Tick
 from shoal.table import frames
 from shoal.verifier import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,12 @@ from shoal.risks.people import HouseholdRisk, highest_by_person, household_risk,
 from shoal.risks.population import PopulationRisk, count_matching, population_risk
 from shoal.risks.posterior import individual_risk
 from shoal.risks.subsets import MOST, Subset, largest_size, subset_risks
+from shoal.risks.tables import box_texts
 from shoal.risks.uniqueness import Uniqueness, population_uniqueness
 from shoal.stages import Tick
 from shoal.table import frames
 from shoal.table.columns import Encoded
-from shoal.table.forms import LOST, range_text, value_text
+from shoal.table.forms import LOST
 from shoal.table.numbering import value_codes
 
 DEFAULT_K = 5
@@ -217,15 +218,6 @@ def measure_risk(
     )
 
 
-def published_columns(quasi: Iterable[str], present: Collection[str]) -> dict[str, list[str]]:
-    """Return under which names a table has each quasi column: its own, or two bounds."""
-    named = {}
-    for name in quasi:
-        bounds = [f"{name}_low", f"{name}_high"]
-        named[name] = bounds if name not in present and set(bounds) <= set(present) else [name]
-    return named
-
-
 def _lost_rows(frame: pl.DataFrame, columns: Mapping[str, Sequence[str]]) -> BoolArray:
     """Mark the rows that have lost every quasi value, as other tools write suppressed ones."""
     lost = np.ones(frame.height, dtype=bool)
@@ -276,22 +268,12 @@ def _compared(
     if population is None:
         return None, None
     first = np.unique(known.labels, return_index=True)[1]
-    texts = {name: _texts(frame, names, first) for name, names in columns.items()}
-    matching, covered = count_matching(population, pl.DataFrame(texts))
+    classes = pl.DataFrame(
+        {made: frames.series(frame, made).gather(first) for names in columns.values() for made in names}
+    )
+    matching, covered = count_matching(population, box_texts(classes, columns))
     people = population.n_rows if population.person is None else int(population.person.max()) + 1
     return population_risk(known.sizes, matching, covered, people, k), matching
-
-
-def _texts(frame: pl.DataFrame, names: Sequence[str], rows: LongArray) -> pl.Series:
-    """Return the published texts of a quasi column; bounds in two columns become ranges."""
-    parts = [frames.series(frame, name).gather(rows).cast(pl.String).to_list() for name in names]
-    if len(parts) == 1:
-        return pl.Series(parts[0], dtype=pl.String)
-    joined = [
-        LOST if low is None or high is None else value_text(low) if low == high else range_text(low, high)
-        for low, high in zip(*parts, strict=True)
-    ]
-    return pl.Series(joined, dtype=pl.String)
 
 
 def _hidden_among(known: Known, sample: Sample, matching: LongArray | None) -> tuple[Sizes, str]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.errors import DataError, RecipeError
-from shoal.recipe import Input, Recipe, column_faults, roles_of
+from shoal.recipe import Recipe, roles_of
 from shoal.risks.report import (
     DEFAULT_K,
     SUBSET_SIZE,
@@ -19,14 +19,11 @@ from shoal.risks.report import (
     RiskReport,
     Sample,
     measure_risk,
-    published_columns,
 )
+from shoal.risks.tables import load_population, needed_columns, published_columns
 from shoal.stages import Progress, stage
 from shoal.table import frames
-from shoal.table.columns import Encoded
-from shoal.table.encode import encode
 from shoal.table.numbering import value_codes
-from shoal.table.orders import with_orders
 from shoal.table.read import mark_missing, read, read_any_release
 
 
@@ -136,14 +133,14 @@ def table_risk(
 
         def choose(present: list[str]) -> Collection[str]:
             columns.update(published_columns(recipe.quasi, present))
-            return _needed(recipe, columns, also, present)
+            return needed_columns(recipe, columns, also, present)
 
         table = _read(data, recipe, choose, is_release=is_release)
         if not columns:  # a reader of releases that does not choose
             choose(table.columns)
         owner = _owner(table, recipe, household)
         weights = None if sampling_weight is None else _weights(table, sampling_weight)
-        people = None if population is None else _population(population, recipe)
+        people = None if population is None else load_population(population, recipe)
     with stage(timings, "measure", progress) as tick:
         return measure_risk(
             table,
@@ -184,21 +181,6 @@ def _read(data: Any, recipe: Recipe, choose: frames.Choose, *, is_release: bool)
     return read(recipe.resolve(recipe.input.path), recipe.input, choose)
 
 
-def _needed(
-    recipe: Recipe, columns: Mapping[str, list[str]], also: Collection[str], present: list[str]
-) -> set[str]:
-    """Return the columns to read; report those that are missing.
-
-    Whatever else the recipe names may be missing: a release has neither identifiers nor a subject.
-    """
-    quasi = [name for names in columns.values() for name in names]
-    roles = {name: {"role": "keep"} for name in also} | {name: {"role": "quasi"} for name in quasi}
-    wanted = Recipe.from_dict({"columns": {**roles, "default": "drop"}, "privacy": {"k": 2}})
-    if faults := column_faults(wanted, present):
-        raise RecipeError.from_faults(faults)
-    return {*roles, *(name for name in recipe.named("subject", "identifier") if name in present)}
-
-
 def _owner(table: pl.DataFrame, recipe: Recipe, household: str | None) -> Owner:
     named = [name for name in recipe.named("subject", "identifier") if name in table.columns]
     subject = recipe.subject if recipe.subject in table.columns else None
@@ -228,21 +210,3 @@ def _weights(table: pl.DataFrame, name: str) -> FloatArray:
         )
         raise DataError("data.kind", message, "a row stands for at least the person it is about")
     return weights.to_numpy()
-
-
-def _population(given: Any, recipe: Recipe) -> Encoded:
-    """Read and encode the population: its quasi columns and, if it has one, its subject column."""
-    present: list[str] = []
-
-    def choose(names: list[str]) -> Collection[str]:
-        present.extend(names)
-        return _needed(recipe, {name: [name] for name in recipe.quasi}, (), names)
-
-    if isinstance(given, (str, Path)):
-        table = read(Path(given), Input(missing=recipe.input.missing), choose)
-    else:
-        table = mark_missing(frames.to_polars(given, choose), recipe.input.missing)
-    used = [name for name in recipe.named("quasi", "subject") if name in present]
-    sections = {"columns": {name: recipe.columns[name].model_dump(exclude_unset=True) for name in used}}
-    restricted = Recipe.from_dict({**sections, "privacy": {"k": 2}}, base=recipe.resolve(""))
-    return encode(table, with_orders(restricted, table))

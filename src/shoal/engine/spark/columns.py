@@ -42,7 +42,7 @@ def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
     faults = _missing_faults(known, found) + _grid_faults(quasi, known)
     if faults:
         raise DataError.from_faults(faults)
-    goals = zip(known.privacy.goal, dictionaries[len(listed) :], strict=True)
+    goals = zip(known.privacy.column_goals, dictionaries[len(listed) :], strict=True)
     sensitive = tuple(
         replace(
             sensitive_book(goal, counted.values, any(found[name].missing for name in goal.columns), known),
@@ -55,7 +55,9 @@ def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
 
 def _statistics(table: SparkTable, recipe: Recipe) -> tuple[int, dict[str, Statistics]]:
     """Count rows, and what the cells of the columns that are encoded look like."""
-    names = dict.fromkeys([*recipe.quasi, *(name for goal in recipe.privacy.goal for name in goal.columns)])
+    names = dict.fromkeys(
+        [*recipe.quasi, *(name for goal in recipe.privacy.column_goals for name in goal.columns)]
+    )
     task = tasks.Statistics(table.names, tuple(names), tuple(recipe.input.missing))
     parts = [json.loads(row.found) for row in table.frame.mapInArrow(task, "found string").collect()]
     found: dict[str, Statistics] = {name: Statistics(0, 0) for name in names}
@@ -94,7 +96,7 @@ def _with_kinds(
 
 def _measured_by_kind(recipe: Recipe) -> list[str]:
     """Return the sensitive columns whose values have distances; others are texts that differ or not."""
-    goals = [goal for goal in recipe.privacy.goal if isinstance(goal, TCloseness)]
+    goals = [goal for goal in recipe.privacy.column_goals if isinstance(goal, TCloseness)]
     return [name for goal in goals if goal.distance != "equal" for name in goal.columns]
 
 
@@ -110,7 +112,7 @@ def _dictionaries(
     from pyspark.sql import functions as f
 
     titles = [f"`{name}`" for name in columns]
-    titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.goal]
+    titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.column_goals]
     if not titles:
         return []
     task = tasks.Dictionaries(table.names, tuple(recipe.input.missing), recipe, tuple(columns), as_stored)

@@ -99,7 +99,7 @@ class Dictionaries:
 
         for frame in frames(batches, self.names, self.missing):
             keys = [self._canonical(frame, name) for name in self.columns]
-            goals = self.recipe.privacy.goal
+            goals = self.recipe.privacy.column_goals
             keys += [sensitive_keys(frame, goal, self.recipe, self.as_stored) for goal in goals]
             for book, values in enumerate(keys):
                 counted = pl.DataFrame({"key": values.drop_nulls()}).group_by("key").len("n")
