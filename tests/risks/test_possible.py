@@ -34,6 +34,12 @@ def test_linear_programs_against_scipy(n_rows, n_columns, cells, more):
         assert found == pytest.approx(expected.fun, abs=1e-6)
 
 
+def test_a_row_that_only_zeros_satisfy():
+    # x + y = 0, so that the least -x is 0, although x + y + z = 5 alone would allow -5.
+    rows = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
+    assert least(np.array([-1.0, 0.0, 0.0]), rows, np.array([0.0, 5.0])) == 0
+
+
 def by_scipy(sizes, counts, fraction):
     """The same range from the same populations, with SciPy's distributions and solver."""
     people, edges = counts @ sizes / fraction, possible._EDGES
