@@ -91,6 +91,19 @@ def test_measure_shows_no_mark(folder, released, form):
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_risk_shows_no_mark(folder, released, form):
+    raw, recipe = folder / "stays.csv", folder / "recipe.toml"
+    people = folder / "people.csv"
+    settings = ["--population", raw, "--household", "patient", "--per-person", people]
+    assert_unmarked(
+        printed("risk", raw, "--recipe", recipe, "--released", released[0], *settings, *form),
+        printed("risk", released[0], "--sampling-fraction", "0.2", *form),
+        printed("risk", raw, "--quasi", "profession,cost", "--sampling-fraction", "0.2", *form),
+    )
+    assert MARK in people.read_text(encoding="utf-8")  # the owner asked for it
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
 def test_a_comparison_and_its_charts_show_no_mark(folder, form):
     arguments = ["compare", folder / "recipe.toml", "--methods", "all", "--k", "5,10", *form]
     for ending in ("svg", "html"):

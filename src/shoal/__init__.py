@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from shoal.workflow.compare import compare
     from shoal.workflow.extend import Extension, extend
     from shoal.workflow.values import values
+    from shoal.workflow.risk import risk
 
     __version__: str
 
 __all__ = [
     "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster",
-    "compare", "encode", "extend", "values", "verify",
+    "compare", "encode", "extend", "risk", "values", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
@@ -35,6 +36,7 @@ _HOMES = {
     "Release": "shoal.release.release",
     "Verdict": "shoal.verifier",
     "values": "shoal.workflow.values",
+    "risk": "shoal.workflow.risk",
     "verify": "shoal.verifier",
 }
 

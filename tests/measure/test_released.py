@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.measure.released import measure_release
-from shoal.measure.risk import risk
 from shoal.recipe import Recipe
+from shoal.risks.distribution import risk
 from shoal.table.encode import encode
 from shoal.table.read import read_release
 from shoal.workflow.measure import measure_tables

@@ -76,10 +76,11 @@ def test_every_code_is_provoked_here() -> None:
     of_two_files = {"verify.l", "verify.groups"}  # test_verify_anatomy looks for cells in all its verdicts
     of_goals = {"verify.t", "verify.alpha", "verify.beta", "verify.delta", "verify.distance"}
     # test_verify_goals does so for all kinds of goals
+    of_risk = {"verify.k_map", "verify.average_risk"}  # and test_risk_goals
     of_nh = {"verify.fit", "verify.not_verifiable"}  # test_verify_fits does the same
     of_kept = {"verify.unique"}  # and test_verify_dangers
     of_folders = {"verify.parts"}  # and test_parts
-    assert set(CASES) | of_two_files | of_goals | of_nh | of_kept | of_folders == set(PROBLEMS)
+    assert set(CASES) | of_two_files | of_goals | of_risk | of_nh | of_kept | of_folders == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
 
 

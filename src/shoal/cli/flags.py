@@ -231,7 +231,13 @@ def read_goals(goals: Iterable[str] | None) -> list[dict[str, Any]] | None:
     """Return the goals given by flags; None without such flags, which keeps the goals of a recipe."""
     from shoal.recipe.goals import from_text
 
-    return [from_text(text) for text in goals] if goals else None
+    if not goals:
+        return None
+    found = [from_text(text) for text in goals]
+    for goal in found:
+        if isinstance(goal.get("population"), str):  # relative to the working directory
+            goal["population"] = str(Path(goal["population"]).absolute())
+    return found
 
 
 def read_conf(conf: Iterable[str] | None) -> dict[str, str] | None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, verify, warm
+from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, risk, verify, warm
 
 app = typer.Typer(
     name="shoal",
@@ -23,6 +23,7 @@ app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
 app.command("measure")(measure.measure)
+app.command("risk")(risk.risk)
 app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("methods")(methods.methods)

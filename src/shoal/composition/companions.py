@@ -98,7 +98,7 @@ class Companions:
         known = self._known(table)
         earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
-        goals = [] if self.are_projections else _goals(self.recipe.privacy.goal)
+        goals = [] if self.are_projections else _goals(self.recipe.privacy.column_goals)
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
         if not self.accepted:
             found.raise_if_refused()

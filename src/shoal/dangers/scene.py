@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, IntArray, LongArray
@@ -13,7 +12,7 @@ from shoal.recipe import Recipe
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
 from shoal.table.frames import series
-from shoal.table.sensitive import comparable
+from shoal.table.numbering import value_codes
 
 Codes = LongArray
 
@@ -31,28 +30,8 @@ class Values:
         Values are equal if the verifier considers them equal: 1 and 1.0 are one value.
         """
         if name not in self._known:
-            self._known[name] = _numbered(series(self.table, name))
+            self._known[name] = value_codes(series(self.table, name))
         return self._known[name]
-
-
-def _numbered(values: pl.Series) -> Codes:
-    if values.dtype.is_float():
-        values = values.fill_nan(None)
-    texts = values.cast(pl.String)
-    first, number = _distinct(texts)
-    forms = comparable(texts.gather(first))  # of distinct texts only: it is slower than finding those
-    codes = np.where(forms.is_null().to_numpy(), -1, _distinct(forms)[1])
-    return codes[number]
-
-
-def _distinct(values: pl.Series) -> tuple[Codes, Codes]:
-    """Return the index of one row with each distinct value, and the number of each value.
-
-    Values are compared by 64-bit hashes: among a million, a collision is all but impossible, and they are
-    much faster to compare than texts.
-    """
-    _, first, number = np.unique(values.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
-    return first.astype(np.int64), number.astype(np.int64)
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,6 +8,7 @@ from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
 from shoal.engine.cells.in_memory import cluster_cells
 from shoal.engine.clustering import cluster
+from shoal.engine.risk_goals import cluster_within_risk
 from shoal.engine.unlike import unlike_remarks
 from shoal.recipe import Recipe
 from shoal.stages import Tick
@@ -17,7 +18,9 @@ from shoal.table.columns import Encoded
 def run(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | None = None) -> ClusterResult:
     """Label all rows so that every class meets every goal; rows left out get -1, within `max_suppressed`."""
     cell_rows = recipe.engine.cell_rows
-    if cell_rows is None:
+    if recipe.privacy.risk_goals:
+        found = cluster_within_risk(encoded, recipe, method, progress)
+    elif cell_rows is None:
         found = cluster(encoded, recipe, method, progress)
     else:
         found = cluster_cells(encoded, recipe, method, cell_rows, progress)

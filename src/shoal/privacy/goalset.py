@@ -76,9 +76,9 @@ class GoalSet:
     @classmethod
     def of(cls, encoded: Encoded, recipe: Recipe) -> GoalSet | None:
         """Return what the recipe asks for beyond k rows, or None."""
-        if not recipe.privacy.goal and encoded.person is None:
+        if not recipe.privacy.column_goals and encoded.person is None:
             return None
-        return cls(encoded, recipe.privacy.goal, recipe.privacy.k)
+        return cls(encoded, recipe.privacy.column_goals, recipe.privacy.k)
 
     def set_released(self, released: BoolArray) -> None:
         """Make these rows the release that classes are compared with; of a cell, always the whole table."""

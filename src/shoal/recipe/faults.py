@@ -294,7 +294,9 @@ def _view_faults(recipe: Recipe) -> list[Fault]:
     if not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with several views."
         faults.append(Fault("recipe.invalid", message, "choose another method, or publish the whole table"))
-    shares = [g for g in recipe.privacy.goal if getattr(g, "variant", "") != "distinct"]
+    if recipe.privacy.risk_goals:
+        faults.append(_not_yet("goals about risk with several views"))
+    shares = [g for g in recipe.privacy.column_goals if getattr(g, "variant", "") != "distinct"]
     if recipe.output.views_by == "projection" and recipe.named("subject") and shares:
         # Classes that look alike in a projection are merged there, and may have people in common.
         faults.append(_not_yet("projections with a subject column and goals about shares"))
@@ -331,6 +333,9 @@ def _goal_faults(recipe: Recipe) -> list[Fault]:
     if recipe.privacy.goal and not shape_of(recipe.method.name).has_classes:
         message = f"Method `{recipe.method.name}` cannot be combined with privacy goals."
         faults.append(Fault("recipe.invalid", message, "choose another method, or remove the goals"))
+    if recipe.output.values == "microaggregate" and any(g.type == "k-map" for g in recipe.privacy.goal):
+        message = "The goal k-map counts the people in ranges, sets and nodes, not around typical values."
+        faults.append(Fault("recipe.invalid", message, 'set values = "generalize", or remove the goal'))
     for number, goal in enumerate(recipe.privacy.goal, 1):
         which = f"Privacy goal {number} ({goal.type})"
         for name in goal.columns:
@@ -397,6 +402,9 @@ def _engine_faults(recipe: Recipe) -> list[Fault]:
         message = "The engine `spark` writes rows in sorted order only."
         hint = f"remove {name_of('output', 'order')}, or use the engine local"
         faults.append(Fault("recipe.not_available", message, hint))
+    if recipe.privacy.risk_goals:
+        names = ", ".join(goal.type for goal in recipe.privacy.risk_goals)
+        faults.append(_not_yet(f"the goals {names} cell by cell or with Spark"))
     if recipe.output.views != "whole":
         message = "Several views cannot be made cell by cell."
         faults.append(Fault("recipe.invalid", message, "publish one table, or work without cells"))

@@ -121,12 +121,52 @@ class DeltaDisclosure(_Goal):
         return self.delta
 
 
+class _RiskGoal(BaseModel):
+    """Base of the goals about the risk of re-identification, which no sensitive column matters for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    column: ClassVar[None] = None
+    columns: ClassVar[tuple[str, ...]] = ()
+    form: ClassVar[None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys of the goal."""
+        return self.model_dump()
+
+
+class KMap(_RiskGoal):
+    """Every class matches at least k people of a population: of a table with one row for each."""
+
+    type: Literal["k-map"]
+    k: int = Field(ge=2)
+    population: str = Field(min_length=1)
+
+    @property
+    def asked(self) -> int:
+        """The threshold."""
+        return self.k
+
+
+class AverageRisk(_RiskGoal):
+    """The average risk of all rows, classes / rows, is at most a threshold."""
+
+    type: Literal["average-risk"]
+    threshold: float = Field(gt=0, le=1)
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.threshold
+
+
 Goal = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
-AnyGoal = Annotated[Goal, Field(discriminator="type")]
-_SCHEMAS = get_args(Goal)
+RiskGoal = KMap | AverageRisk
+AnyGoal = Annotated[Goal | RiskGoal, Field(discriminator="type")]
+_SCHEMAS = get_args(Goal) + get_args(RiskGoal)
 TYPES = tuple(get_args(schema.model_fields["type"].annotation)[0] for schema in _SCHEMAS)
 _KEYS = {key for schema in _SCHEMAS for key in schema.model_fields if key != "type"}
-_WORDS = {"type", "column", "variant", "distance"}  # all other keys are numbers
+_WORDS = {"type", "column", "variant", "distance", "population"}  # all other keys are numbers
 
 
 def from_text(text: str) -> dict[str, Any]:

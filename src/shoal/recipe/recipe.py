@@ -15,6 +15,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from shoal.errors import Fault, RecipeError
 from shoal.recipe.faults import own_faults, schema_fault
+from shoal.recipe.goals import KMap
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Sections
 from shoal.recipe.shape import Shape
@@ -207,6 +208,9 @@ class Recipe(Sections):
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str):
                 data["columns"][name]["hierarchy"] = self._relative_to(folder, column.hierarchy)
+        for at, goal in enumerate(self.privacy.goal):
+            if isinstance(goal, KMap):
+                data["privacy"]["goal"][at]["population"] = self._relative_to(folder, goal.population)
         return Recipe.from_dict(data, base=folder)
 
     def _relative_to(self, folder: Path, path: str) -> str:
@@ -224,6 +228,9 @@ class Recipe(Sections):
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str):
                 named[f"the hierarchy of column `{name}`"] = self.resolve(column.hierarchy).absolute()
+        for number, goal in enumerate(self.privacy.goal, 1):
+            if isinstance(goal, KMap):
+                named[f"the population of goal {number}"] = self.resolve(goal.population).absolute()
         return named
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from shoal.recipe.goals import AnyGoal
+from shoal.recipe.goals import AnyGoal, Goal, RiskGoal
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
@@ -80,6 +80,16 @@ class Privacy(Section):
     missing: Literal["category", "suppress", "error"] = "category"
     max_suppressed: float = Field(default=0.0, ge=0, le=1)
     goal: list[AnyGoal] = []
+
+    @property
+    def column_goals(self) -> list[Goal]:
+        """The goals about sensitive columns, which each class meets or fails."""
+        return [goal for goal in self.goal if isinstance(goal, Goal)]
+
+    @property
+    def risk_goals(self) -> list[RiskGoal]:
+        """The goals about the risk of re-identification."""
+        return [goal for goal in self.goal if isinstance(goal, RiskGoal)]
 
     def may_suppress(self, n_rows: int) -> int:
         """Return how many rows may be suppressed.

@@ -32,6 +32,9 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     for column in data.get("columns", {}).values():
         if isinstance(column, dict):
             _omit_values(column)
+    for goal in data.get("privacy", {}).get("goal", []):
+        if "population" in goal:
+            goal["population"] = Path(goal["population"]).name
     return {name: section for name, section in data.items() if section}
 
 

@@ -23,6 +23,8 @@ from shoal.release.distributed import Distributed
 from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.writing import write_release, write_reports
+from shoal.risks.report import Owner, RiskReport, measure_risk
+from shoal.risks.tables import published_columns
 from shoal.stages import Progress, Tick
 from shoal.table import frames
 from shoal.table.encode import encode
@@ -176,6 +178,28 @@ class Release:
     def loss_tight(self) -> Loss:
         """The loss of the classes' own values."""
         return self.numbers.loss_tight
+
+    @property
+    def risk(self) -> RiskReport:
+        """The risk of re-identification in the released table: rows with equal labels form a class."""
+        if isinstance(self.parts[0].frame, Distributed):
+            raise AttributeError("Spark holds this release: use `shoal.risk` on a part of it.")
+        if len(self.parts) > 1 or not self.shape.has_classes:
+            message = f"This release has {self.shape.value}, no classes of one table"
+            raise AttributeError(f"{message}: use `shoal.risk` on one of its `tables`.")
+        (part,) = self.parts
+        columns = published_columns(part.recipe.quasi, self.frame.columns)
+        person = None if part.people is None else part.people.to_numpy().astype(np.int64)
+        if person is not None:
+            person = np.unique(person, return_inverse=True)[1]
+        return measure_risk(
+            self.frame,
+            columns,
+            self.recipe.privacy.k,
+            owner=Owner(person=person),
+            is_release=True,
+            kind=self.kind,
+        )
 
     @property
     def bound(self) -> Bound | None:

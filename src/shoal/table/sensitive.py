@@ -23,7 +23,7 @@ def sensitive_columns(table: pl.DataFrame, recipe: Recipe) -> tuple[SensitiveCol
     """Number the values that each goal counts; report the faults of all goals at once."""
     found: list[SensitiveColumn] = []
     faults: list[Fault] = []
-    for goal in recipe.privacy.goal:
+    for goal in recipe.privacy.column_goals:
         try:
             found.append(_of_goal(table, recipe, goal))
         except RecipeError as error:

@@ -31,6 +31,8 @@ PROBLEMS: dict[str, str] = {
     "verify.alpha": "In some classes a sensitive value has a share above alpha.",
     "verify.beta": "In some classes a sensitive value gains more than beta times its share of the file.",
     "verify.delta": "In some classes a sensitive value's share is delta or more from that in the whole file.",
+    "verify.k_map": "Some classes match fewer people of the population than k-map asks for.",
+    "verify.average_risk": "The average risk of re-identification is above the threshold.",
     "verify.distance": "Sensitive values are not in the order or tree that defines their distance.",
     "verify.groups": "The two files do not have the same groups, of the same sizes.",
     "verify.fit": "Some rows fit fewer than k originals, or some originals fewer than k rows (NH).",

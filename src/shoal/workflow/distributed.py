@@ -175,7 +175,7 @@ def _goals(found: SparkRun, counts: ClassCounts, recipe: Recipe) -> tuple[Measur
     k = recipe.privacy.k
     goals = [MeasuredGoal("k-anonymity", None, k, counts.people, counts.people >= k, counts=people)]
     numbers = worst_classes(found.classes, layout_of(found).keys, found.sensitive, recipe)
-    for goal, achieved in zip(recipe.privacy.goal, numbers, strict=True):
+    for goal, achieved in zip(recipe.privacy.column_goals, numbers, strict=True):
         if _fails(goal, achieved):
             message = (
                 f"Classes of different cells are published alike and share people, so that {goal.type} is "

@@ -15,8 +15,8 @@ from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
 from shoal.measure.released import ReadRelease, loss_of, published_names, read_classes
-from shoal.measure.risk import risk
 from shoal.recipe import Recipe
+from shoal.risks.distribution import risk
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
@@ -68,7 +68,7 @@ def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:
         "rows": encoded.n_rows,
         "k": int(sizes.min()),
         "classes": len(sizes),
-        "risk": risk(sizes, k).to_dict(),
+        "risk": risk(sizes, k).brief(),
     }
 
 
@@ -96,7 +96,7 @@ def _released_numbers(
         "loss": loss_of(encoded, release, recipe).to_dict(),
         "measures": measures,
         **bound_fields(least),
-        "risk": risk(sizes, recipe.privacy.k).to_dict(),
+        "risk": risk(sizes, recipe.privacy.k).brief(),
         "read_as": release.read_as,
     }
 

@@ -14,8 +14,9 @@ from shoal.measure.published import published_costs
 from shoal.measure.readings import tight_costs
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
-from shoal.recipe.goals import COUNTED, Goal, LDiversity
+from shoal.recipe.goals import COUNTED, Goal, KMap, LDiversity, RiskGoal
 from shoal.recode.publish import Published
+from shoal.risks.goals import Population, average_risk
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.shuffling import written_order
@@ -30,21 +31,35 @@ def achieved_goals(
 ) -> tuple[int, tuple[MeasuredGoal, ...]]:
     """Return the size of the smallest class, in people, and what is achieved for every further goal."""
     goals = GoalSet.of(encoded, recipe) if published.classes.height else None
-    if goals is None or not recipe.shape.has_classes:
-        return int(np.bincount(published.labels[published.labels >= 0]).min()), ()
-    judgement = goals.judge(published.labels)
-    return judgement.people, tuple(
-        MeasuredGoal(
-            type=asked.type,
-            column=asked.column,
-            asked=asked.asked,
-            achieved=_number(achieved, asked),
-            holds=holds,
-            variant=asked.form,
-            counts="people" if goals.counts_people else "rows",
-        )
-        for asked, achieved, holds in zip(goals.asked, judgement.achieved, judgement.holds, strict=True)
+    smallest = int(np.bincount(published.labels[published.labels >= 0]).min())
+    if not recipe.shape.has_classes or not published.classes.height:
+        return smallest, ()
+    judged: list[MeasuredGoal] = []
+    if goals is not None:
+        judgement = goals.judge(published.labels)
+        smallest = judgement.people
+        for asked, achieved, holds in zip(goals.asked, judgement.achieved, judgement.holds, strict=True):
+            judged.append(_measured(asked, _number(achieved, asked), holds, encoded))
+    by_column = iter(judged)
+    return smallest, tuple(
+        _risk_achieved(encoded, published, goal, recipe) if isinstance(goal, RiskGoal) else next(by_column)
+        for goal in recipe.privacy.goal
     )
+
+
+def _risk_achieved(encoded: Encoded, published: Published, goal: RiskGoal, recipe: Recipe) -> MeasuredGoal:
+    if isinstance(goal, KMap):
+        fewest = int(Population(recipe, goal).matching(published.classes, published.names).min())
+        return _measured(goal, fewest, fewest >= goal.k, encoded)
+    average = average_risk(published.labels, encoded.person)
+    return _measured(goal, average, average <= goal.threshold, encoded)
+
+
+def _measured(
+    asked: Goal | RiskGoal, achieved: int | float | None, holds: bool, encoded: Encoded
+) -> MeasuredGoal:
+    counts = "rows" if encoded.person is None else "people"
+    return MeasuredGoal(asked.type, asked.column, asked.asked, achieved, holds, asked.form, counts)
 
 
 def _number(achieved: float, asked: Goal) -> int | float | None:

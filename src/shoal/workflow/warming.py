@@ -56,7 +56,7 @@ def jobs_left(
 
     if not place().is_kept:  # what another process compiles would be lost
         return []
-    keeps_goals = bool(recipe.privacy.goal) or recipe.subject is not None
+    keeps_goals = bool(recipe.privacy.column_goals) or recipe.subject is not None
     found = [choose(name, 0)[0].name for name in methods]
     jobs = [f"{name}:goals" if keeps_goals and METHODS[name].shape.has_classes else name for name in found]
     jobs += [*([BOUND] if bound else []), *([COMPOSITION] if several else [])]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verifier import Verdict
 from shoal.verifier.spark import verify_folder
@@ -90,6 +91,26 @@ def test_every_goal_worked_by_hand(spark: Any, tmp_path: Path) -> None:
     assert verdict.problems[1].message.startswith(
         "4 rows are in 1 class without the required l-diversity (distinct)"
     )
+
+
+def test_the_average_risk_is_the_same_in_both_engines(spark: Any, tmp_path: Path) -> None:
+    rows = [(*row[:2], "s", "a", "a") for row in BY_HAND]
+    folder = write_parts(tmp_path / "out.parquet", NAMES, [rows[:3], rows[3:]])
+    plain = recipe().to_dict()
+    for threshold, holds in ((0.25, True), (0.24, False)):
+        goal = {"type": "average-risk", "threshold": threshold}
+        asked = Recipe.from_dict(plain, changes={"privacy": {"goal": [goal]}})
+        for verdict in both(spark, folder, asked):
+            assert (verdict.goals[1].achieved, verdict.goals[1].holds) == (2 / 8, holds)
+            assert ("verify.average_risk" in codes(verdict)) != holds
+
+
+def test_spark_says_that_it_cannot_verify_k_map(spark: Any, tmp_path: Path) -> None:
+    folder = write_parts(tmp_path / "out.csv", NAMES, [[("1", "x", "s", "a", "a")] * 4])
+    goal = {"type": "k-map", "k": 2, "population": "people.csv"}
+    asked = Recipe.from_dict(recipe().to_dict(), changes={"privacy": {"goal": [goal]}})
+    with pytest.raises(RecipeError, match="cannot verify the goal k-map"):
+        verify_folder(spark, folder, asked)
 
 
 def near(number: float | None) -> Any:

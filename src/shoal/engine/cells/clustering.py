@@ -42,7 +42,7 @@ def recipe_of_cells(recipe: Recipe, rows: int, missing: int) -> Recipe:
     """
     left = recipe.privacy.may_suppress(rows) - missing
     share = floor(10**_SHARE_DIGITS * max(0, left) / max(1, rows - missing)) / 10**_SHARE_DIGITS
-    if any(goal.compares for goal in recipe.privacy.goal):
+    if any(goal.compares for goal in recipe.privacy.column_goals):
         share = 0.0
     changes = {"max_suppressed": share, "missing": "category"}
     return recipe.model_copy(update={"privacy": recipe.privacy.model_copy(update=changes)})

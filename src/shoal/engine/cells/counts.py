@@ -46,7 +46,7 @@ class Feasible:
         self.k = recipe.privacy.k
         nobody = tuple(replace(column, codes=np.zeros(0, np.int32)) for column in sensitive)
         rows = Encoded((), np.zeros(0, np.int64), sensitive=nobody)
-        self._goals = GoalSet(rows, recipe.privacy.goal, self.k) if sensitive else None
+        self._goals = GoalSet(rows, recipe.privacy.column_goals, self.k) if sensitive else None
 
     def __call__(self, cell: CellCount) -> bool:
         """Return whether a cell has enough people and meets every goal."""

@@ -122,11 +122,11 @@ def _copies(weights: LongArray) -> LongArray:
 
 def _kernel_goals(sample: Sample, chosen: LongArray, recipe: Recipe, least: int) -> Any:
     """Return the goals for the rows chosen, so that no cut is made whose sides cannot meet them."""
-    if not recipe.privacy.goal:
+    if not recipe.privacy.column_goals:
         return None
     sensitive = tuple(replace(column, codes=column.codes[chosen]) for column in sample.sensitive)
     rows = Encoded((), np.arange(len(chosen)), sensitive=sensitive)
-    return GoalSet(rows, recipe.privacy.goal, least).kernel
+    return GoalSet(rows, recipe.privacy.column_goals, least).kernel
 
 
 def _tally(goals: Any) -> Any:

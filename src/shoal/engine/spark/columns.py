@@ -41,7 +41,7 @@ def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
     faults = _missing_faults(known, found) + _grid_faults(quasi, known)
     if faults:
         raise DataError.from_faults(faults)
-    goals = zip(known.privacy.goal, dictionaries[len(listed) :], strict=True)
+    goals = zip(known.privacy.column_goals, dictionaries[len(listed) :], strict=True)
     sensitive = tuple(
         replace(
             sensitive_book(goal, counted.values, any(found[name].missing for name in goal.columns), known),
@@ -110,7 +110,7 @@ def _with_kinds(
 
 def _measured_by_kind(recipe: Recipe) -> list[str]:
     """Return the sensitive columns whose values have distances; others are texts that differ or not."""
-    goals = [goal for goal in recipe.privacy.goal if isinstance(goal, TCloseness)]
+    goals = [goal for goal in recipe.privacy.column_goals if isinstance(goal, TCloseness)]
     return [name for goal in goals if goal.distance != "equal" for name in goal.columns]
 
 

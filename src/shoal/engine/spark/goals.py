@@ -29,7 +29,7 @@ def worst_classes(
     """Return the number of the worst class for each goal; None for infinity."""
     from pyspark.sql import functions as f
 
-    goals = recipe.privacy.goal
+    goals = recipe.privacy.column_goals
     if not goals:
         return []
     numbers = [f.first(f"a{at}").alias(f"a{at}") for at in range(len(goals))]

@@ -54,7 +54,7 @@ def achieved(encoded: Encoded, published: Published, recipe: Recipe) -> FloatArr
     """Return what each class of a cell achieves of each goal."""
     goals = GoalSet.of(encoded, recipe)
     if goals is None or not published.classes.height:
-        return np.zeros((published.classes.height, len(recipe.privacy.goal)))
+        return np.zeros((published.classes.height, len(recipe.privacy.column_goals)))
     return goals.judge(published.labels).by_class
 
 

@@ -45,7 +45,9 @@ def take_survey(table: SparkTable, recipe: Recipe, columns: Sequence[str]) -> Su
     """Count what the columns look like that are encoded, and the values of those listed and of the goals."""
     missing = tuple(recipe.input.missing)
     names = tuple(
-        dict.fromkeys([*recipe.quasi, *(name for goal in recipe.privacy.goal for name in goal.columns)])
+        dict.fromkeys(
+            [*recipe.quasi, *(name for goal in recipe.privacy.column_goals for name in goal.columns)]
+        )
     )
     wanted = tasks.Dictionaries(table.names, missing, recipe, tuple(columns))
     rows = table.frame.mapInArrow(tasks.Survey(table.names, names, missing, wanted), tasks.COUNTED_VALUES)
@@ -54,7 +56,7 @@ def take_survey(table: SparkTable, recipe: Recipe, columns: Sequence[str]) -> Su
         found = counted.where(f"book = {tasks.STATISTICS}").collect()
         parts = [json.loads(row.key) for row in found for _ in range(row.n)]  # equal ones have been summed
         are_few = all(part["listed"] for part in parts) and not _large(counted)
-        number = len(columns) + len(recipe.privacy.goal)
+        number = len(columns) + len(recipe.privacy.column_goals)
         dictionaries = _collected(counted, number) if are_few else None
     finally:
         counted.unpersist()
@@ -75,7 +77,7 @@ def count_values(
 ) -> list[Dictionary]:
     """Return the values of each column listed, then of what each goal counts."""
     titles = [f"`{name}`" for name in columns]
-    titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.goal]
+    titles += [", ".join(f"`{name}`" for name in goal.columns) for goal in recipe.privacy.column_goals]
     if not titles:
         return []
     missing = tuple(recipe.input.missing)

@@ -136,7 +136,7 @@ class Dictionaries:
         from shoal.table.codebook import sensitive_keys
 
         keys = [self._canonical(frame, name) for name in self.columns]
-        goals = self.recipe.privacy.goal
+        goals = self.recipe.privacy.column_goals
         keys += [sensitive_keys(frame, goal, self.recipe, self.as_stored) for goal in goals]
         parts = []
         for book, values in enumerate(keys):

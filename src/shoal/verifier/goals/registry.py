@@ -12,8 +12,10 @@ from typing import Any
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verifier.goals.alpha import alpha_k
+from shoal.verifier.goals.average_risk import average_risk
 from shoal.verifier.goals.classes import Source, build_cells
 from shoal.verifier.goals.disclosure import delta_disclosure
+from shoal.verifier.goals.kmap import k_map
 from shoal.verifier.goals.ldiversity import l_diversity
 from shoal.verifier.goals.likeness import beta_likeness
 from shoal.verifier.goals.score import Counting, Finding, Score, stated
@@ -26,6 +28,8 @@ MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
     "alpha-k": alpha_k,
     "beta-likeness": beta_likeness,
     "delta-disclosure": delta_disclosure,
+    "k-map": k_map,
+    "average-risk": average_risk,
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple, Protocol
 
-from shoal.recipe.goals import Goal
+from shoal.recipe.goals import Goal, RiskGoal
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed, shown
 
@@ -108,7 +108,7 @@ def judge(source: Counting, goal: Goal, found: Iterable[Score], rule: Rule) -> F
 
 
 def stated(
-    goal: Goal, counts: str = "rows", achieved: int | float | None = None, *, holds: bool = False
+    goal: Goal | RiskGoal, counts: str = "rows", achieved: int | float | None = None, *, holds: bool = False
 ) -> MeasuredGoal:
     """Return a goal of the recipe as it appears in a verdict."""
     return MeasuredGoal(goal.type, goal.column, goal.asked, achieved, holds, goal.form, counts)

@@ -42,7 +42,8 @@ def measure_fit(session: Session, loaded: Loaded, original: Loaded | None, recip
         return _none(recipe, "verify.fit", message)
     if loaded.rows == 0:
         return Fit(_goal(recipe, 0), [])
-    boxes, originals = _read(session, loaded, original, recipe)
+    complete_only = recipe.privacy.missing == "suppress"
+    boxes, originals = read_boxes(session, loaded, original, recipe, complete_only=complete_only)
     return _judged(count_fits(boxes, originals), boxes.sizes, recipe)
 
 
@@ -55,10 +56,10 @@ def _goal(recipe: Recipe, achieved: int) -> MeasuredGoal:
     return MeasuredGoal("k-anonymity", None, k, achieved, achieved >= k)
 
 
-def _read(
-    session: Session, loaded: Loaded, original: Loaded, recipe: Recipe
+def read_boxes(
+    session: Session, loaded: Loaded, original: Loaded, recipe: Recipe, *, complete_only: bool = False
 ) -> tuple[Boxes, list[tuple[Key, ...]]]:
-    """Read what every distinct row covers, and the values of every original."""
+    """Read what every distinct row covers, and the values of every original, or of those that lack none."""
     columns = ", ".join(original.column(name) for name in recipe.quasi)
     raw = session.rows(f"SELECT {columns}, count(*) FROM {original.table} GROUP BY ALL ORDER BY ALL")
     published = quasi_columns(recipe, loaded.names)
@@ -77,11 +78,10 @@ def _read(
         boxes.covers.append([read.cover(part) for part in number_of])
         cells.append([number_of[part] for part in parts])
     boxes.cells.extend(zip(*cells, strict=True))
-    left_out = recipe.privacy.missing == "suppress"
     originals = [
         values
         for values, times in zip(zip(*keys, strict=True), (row[-1] for row in raw), strict=True)
-        if not (left_out and None in values)
+        if not (complete_only and None in values)
         for _ in range(times)
     ]
     return boxes, originals

@@ -84,6 +84,11 @@ def count_fits(boxes: Boxes, originals: Sequence[tuple[Key, ...]], *, limit: int
     return Counts(of_box, tally.counts(len(originals)), assignable=True)
 
 
+def count_contained(boxes: Boxes, people: Sequence[tuple[Key, ...]]) -> list[int]:
+    """Count the people inside each box, whatever other boxes contain."""
+    return _contained(boxes, people).of_box
+
+
 def _contained(boxes: Boxes, originals: Sequence[tuple[Key, ...]]) -> Counts:
     """Count all pairs of a row and an original inside its box."""
     of_box = [0] * len(boxes.cells)

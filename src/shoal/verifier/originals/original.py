@@ -26,7 +26,6 @@ from shoal.verifier.verdict import Problem, count
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TABLE = "original"
 _TYPED = {**TYPED, ".ipc": load_arrow_file}  # raw tables may have this ending too
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -37,17 +36,23 @@ def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe
     return problems + pairing_problems(session, loaded, original, recipe)
 
 
-def load_original(session: Session, raw: Path | pa.Table, recipe: Recipe) -> Loaded:
-    """Load the original, a file or a table; an unreadable one is a usage error, not a verdict."""
+def load_original(
+    session: Session, raw: Path | pa.Table, recipe: Recipe, *, table: str = "original"
+) -> Loaded:
+    """Load the original, a file or a table; an unreadable one is a usage error, not a verdict.
+
+    Another raw table, such as a population, is loaded under another name.
+    """
     try:
         if not isinstance(raw, Path):
-            return load_arrow(session, raw, _TABLE)
-        return _load_folder(session, raw, recipe) if raw.is_dir() else _load(session, raw, recipe, _TABLE)
+            return load_arrow(session, raw, table)
+        load = _load_folder if raw.is_dir() else _load
+        return load(session, raw, recipe, table)
     except UnreadableError as error:
         code = error.code.replace("verify.", "data.")
         fault = "data.unreadable" if error.code == "verify.parts" else code, error.message
     code, reason = fault
-    which = f"The original {raw}" if isinstance(raw, Path) else "The original"
+    which = f"The {table} {raw}" if isinstance(raw, Path) else f"The {table}"
     raise DataError(code, f"{which} cannot be read. {reason}", "check the path and [input]")
 
 
@@ -62,7 +67,7 @@ def row_problems(released: int, rows: int, max_suppressed: float) -> list[Proble
     return [Problem("verify.original_rows", message)] if message else []
 
 
-def _load_folder(session: Session, folder: Path, recipe: Recipe) -> Loaded:
+def _load_folder(session: Session, folder: Path, recipe: Recipe, table: str) -> Loaded:
     """Load all files of a folder in the order of their names, without those that Spark would pass over."""
     files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
     if len({file.suffix.lower() for file in files}) > 1 or not all(file.is_file() for file in files):
@@ -78,7 +83,7 @@ def _load_folder(session: Session, folder: Path, recipe: Recipe) -> Loaded:
             raise UnreadableError("verify.unreadable", "The file has other columns than those before it.")
         return loaded
 
-    return append_all(session, files, _TABLE, load_part)
+    return append_all(session, files, table, load_part)
 
 
 def _load(session: Session, path: Path, recipe: Recipe, table: str) -> Loaded:

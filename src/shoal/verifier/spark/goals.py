@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, LDiversity, TCloseness
+from shoal.errors import RecipeError
+from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, KMap, LDiversity, RiskGoal, TCloseness
 from shoal.verifier.cells.places import Tree, order, tree
+from shoal.verifier.goals.average_risk import judge_average
 from shoal.verifier.goals.registry import judge_k, refuse_unknown
 from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
 from shoal.verifier.spark.classes import ClassFacts, Source
@@ -74,6 +76,9 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
     findings: dict[int, Finding] = {}
     queries: dict[tuple[str | None, tuple[str, ...]], list[_Asked]] = {}
     for at, goal in enumerate(recipe.privacy.goal):
+        if isinstance(goal, RiskGoal):
+            findings[at] = _risk(source, goal)
+            continue
         if not all(map(source.table.has_once, goal.columns)):
             # A column that is not there, or twice, is a problem already.
             findings[at] = Finding(stated(goal, source.counts), None)
@@ -85,6 +90,17 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
         findings |= _measured(source, query) if distance is None else _distances(source, query)
     k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
     return [k, *(findings[at] for at in range(len(recipe.privacy.goal)))]
+
+
+def _risk(source: Source, goal: RiskGoal) -> Finding:
+    """Measure a goal about risk."""
+    if isinstance(goal, KMap):
+        message = "The engine `spark` cannot verify the goal k-map."
+        raise RecipeError("recipe.not_available", message, "verify it with the engine duckdb")
+    (found,) = source.spark.sql(
+        "SELECT count(*), coalesce(sum(size), 0) FROM {classes}", classes=source.classes
+    ).collect()
+    return judge_average(source, goal, int(found[0]), int(found[1]))
 
 
 def _measured(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:

@@ -1,0 +1,1 @@
+"""How likely people in a table are to be re-identified."""
