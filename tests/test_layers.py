@@ -26,10 +26,11 @@ MAY_IMPORT = {
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
     "verifier": {"errors", "recipe"},
+    "attacks": {"errors", "recipe", "verifier"},
     "report": BASE | {"table", "bound"} | WORK,
     "release": BASE | {"table", "bound", "dangers", "engine", "report", "verifier"} | WORK,
     "workflow": BASE
-    | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release"}
+    | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release", "attacks"}
     | WORK,
     "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
     "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
