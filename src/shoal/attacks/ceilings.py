@@ -66,10 +66,11 @@ def _ceiling(goal: Goal, p: Floats, sizes: Floats, n_values: int) -> Floats | No
         case LDiversity():
             return _diversity(goal, p, sizes, n_values)
         case BetaLikeness():
-            gain = np.full(len(p), goal.beta)
+            gain: Floats = np.full(len(p), goal.beta)
             if goal.variant == "enhanced":
                 gain = np.minimum(gain, -np.log(p))
-            return p * (1 + gain)
+            highest: Floats = p * (1 + gain)
+            return highest
         case DeltaDisclosure():
             return p * exp(goal.delta)
         case TCloseness():

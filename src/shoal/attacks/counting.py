@@ -255,12 +255,13 @@ def rows_containing(boxes: Sequence[Axis], points: Sequence[Axis], sizes: Ints) 
 def _hits(boxes: Sequence[Axis], points: Sequence[Axis]) -> Iterator[tuple[int, Ints, Bits]]:
     """Yield, for some of the points at a time, the boxes that contain any, with one bit for each point."""
     n_points = len(points[0].codes)
-    n_cells = max(len(axis.low) for axis in boxes)
+    used = [np.unique(axis.cells, return_inverse=True) for axis in boxes]
+    n_cells = max(len(cells) for cells, _ in used)
     step = max(64, min(4096, _PIECE // max(1, n_cells, len(boxes[0].cells) // 8)) // 8 * 8)
     for begin in range(0, n_points, step):
         bits: Bits | None = None
-        for box, point in zip(boxes, points, strict=True):
-            inside = np.packbits(_inside(box, point.codes[begin : begin + step]), axis=1)[box.cells]
+        for box, point, (cells, of_box) in zip(boxes, points, used, strict=True):
+            inside = np.packbits(_inside(box, cells, point.codes[begin : begin + step]), axis=1)[of_box]
             bits = inside if bits is None else bits & inside
         assert bits is not None
         hit = np.flatnonzero(bits.any(axis=1))
@@ -269,13 +270,13 @@ def _hits(boxes: Sequence[Axis], points: Sequence[Axis]) -> Iterator[tuple[int, 
             yield begin, hit[at : at + room], bits[hit[at : at + room]]
 
 
-def _inside(axis: Axis, codes: Ints) -> npt.NDArray[np.bool_]:
-    """Return, for each cell and code, whether the cell covers the code."""
-    covered = (axis.low[:, None] <= codes) & (codes <= axis.high[:, None])
+def _inside(axis: Axis, cells: Ints, codes: Ints) -> npt.NDArray[np.bool_]:
+    """Return, for each of some cells and each code, whether the cell covers the code."""
+    covered = (axis.low[cells][:, None] <= codes) & (codes <= axis.high[cells][:, None])
     if axis.members is None:
         return covered
     cell, at = np.nonzero(covered)
-    wanted = cell * axis.size + codes[at]
+    wanted = cells[cell] * axis.size + codes[at]
     place = np.minimum(np.searchsorted(axis.members, wanted), len(axis.members) - 1)
     covered[cell, at] = axis.members[place] == wanted
     return covered

@@ -20,8 +20,7 @@ from shoal.recipe import Shape
 
 SHOWN_FROM = 10  # a value is named only if it occurs this often, in both tables
 _VALUES = 10  # values in the details
-_CLEAR = 2.0  # a guess that is so many times as good as without the release is worth a remark
-_NOTABLE = 0.05  # or so much better
+_NOTABLE = 0.05  # how much better than without the release a guess is, to be worth a remark
 _WORK = 1 << 28  # pairs of a box and a person
 
 
@@ -115,7 +114,7 @@ def _skewness(tables: Tables, name: str, known: Counts, raw: Counts, base: float
     limit = _promise(tables, name, known)
     shares = known.times / totals(known)[known.group]
     above = np.zeros(len(shares), np.bool_) if limit is None else shares > limit + ROUNDING
-    finding: Finding = "broken" if above.any() else _gain(success, base, limit)
+    finding: Finding = "broken" if above.any() else _gain(success, base, limit, tables.k)
     message = (
         f"The most frequent `{name}` of the class is right for {percent(success)} of the people; "
         f"without the release, {percent(base)}."
@@ -137,11 +136,9 @@ def _skewness(tables: Tables, name: str, known: Counts, raw: Counts, base: float
     )  # fmt: skip
 
 
-def _gain(success: float, base: float, limit: Floats | None) -> Finding:
-    """Judge a guess that nothing was promised about."""
-    if limit is not None:
-        return "none"
-    return "exposed" if success - base > _NOTABLE or success > _CLEAR * base else "none"
+def _gain(success: float, base: float, limit: Floats | None, k: int) -> Finding:
+    """Judge a guess that nothing was promised about; k rows of different values allow one in k."""
+    return "exposed" if limit is None and success > max(base, 1 / k) + _NOTABLE else "none"
 
 
 def _leaking(tables: Tables, name: str, known: Counts) -> list[dict[str, Any]]:
@@ -214,7 +211,7 @@ def _candidates(tables: Tables, name: str, known: Counts, raw: Counts, base: flo
     success = float((right * weights)[asked].sum()) / people
     limit = _promise(tables, name, known)
     sure = int(weights[asked & certain].sum())
-    finding = _gain(success, base, limit)
+    finding = _gain(success, base, limit, tables.k)
     if sure and column.size - (column.missing >= 0) > 1 and limit is None:
         finding = "exposed"
     message = (

@@ -11,7 +11,9 @@ from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, 
 from shoal.cli.flags import Goals, TableFlags, Views, read_goals, read_views, with_table_flags
 from shoal.wording import naming_flags
 
-_FINDINGS = {"broken": "PROMISE BROKEN", "exposed": "exposed", "none": "-"}
+_FINDINGS = {"broken": "BROKEN", "exposed": "exposed", "none": "-"}
+_HEADINGS = ("raw table", "without", "promised", "finding")
+_WIDE = 100  # characters of a terminal from which on the interval is shown
 
 
 @with_table_flags
@@ -90,6 +92,7 @@ def _title(result: Any) -> str:
 
 def _print(found: Any) -> None:
     """Print a table of all attacks, then what was found in words."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -97,30 +100,30 @@ def _print(found: Any) -> None:
     from shoal.attacks.result import GROUPS
     from shoal.errors import printable
 
-    table = Table()
-    for name in ("attack", "success", "95 % interval", "raw table", "without", "promised", "finding"):
-        table.add_column(name, justify="left" if name in ("attack", "finding") else "right")
+    console = Console()
+    has_room = console.width >= _WIDE
+    names = ["attack", "success", *(["95 % interval"] if has_room else []), *_HEADINGS]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in names:
+        table.add_column(name, justify="left" if name in ("attack", "finding") else "right", overflow="fold")
     for group in GROUPS:
         results = [result for result in found if result.group == group]
-        if not results:
-            continue
-        table.add_section()
-        table.add_row(Text(group, style="bold"))
+        if results:
+            table.add_section()
+            table.add_row(Text(group, style="bold"))
         for result in results:
-            numbers = (result.success, None, result.baseline, result.guess, result.ceiling)
-            cells = [_percent(number) for number in numbers]
-            cells[1] = (
-                "counted"
-                if result.interval == "exact"
-                else f"{_percent(result.low)} - {_percent(result.high)}"
-            )
             style = {"broken": "bold red", "exposed": "yellow", "none": ""}[result.finding]
-            table.add_row(
-                Text("  " + printable(_title(result))), *cells, Text(_FINDINGS[result.finding], style=style)
-            )
-    Console().print(table)
-    print()
+            numbers = [_percent(n) for n in (result.success, result.baseline, result.guess, result.ceiling)]
+            if has_room:
+                numbers.insert(1, _interval(result))
+            title, finding = printable(_title(result)), Text(_FINDINGS[result.finding], style=style)
+            table.add_row(Text(f"  {title}"), *numbers, finding)
+    console.print(table)
     say(found)
+
+
+def _interval(result: Any) -> str:
+    return "counted" if result.interval == "exact" else f"{_percent(result.low)} - {_percent(result.high)}"
 
 
 def _percent(number: float | None) -> str:
