@@ -82,14 +82,14 @@ def _homogeneity(tables: Tables, name: str, known: Counts, raw: Counts) -> Resul
     ceiling = 0.0 if limit is not None and float(limit.max()) < 1 - ROUNDING else None
     number = int((alike > 0).sum())
     finding: Finding = "broken" if forbidden else "exposed" if success and several else "none"
+    word = "groups" if tables.groups else "classes"
     if number:
-        classes = counted(number, "class", "classes") if not tables.groups else counted(number, "group")
         message = (
-            f"{classes} of {known.n_groups:,} share one value of `{name}`: it is certain for "
+            f"In {number:,} of {known.n_groups:,} {word} everyone has the same `{name}`: it is certain for "
             f"{counted(int(alike.sum()), 'row')} ({percent(success)})."
         )
     else:
-        message = f"No value of `{name}` is certain: all classes have at least two."
+        message = f"No value of `{name}` is certain: all {word} have at least two."
     details: dict[str, Any] = {"classes": number, "rows_alike": int(alike.sum())}
     details["values"] = _leaking(tables, name, known)
     return mean_result(

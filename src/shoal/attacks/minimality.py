@@ -65,31 +65,29 @@ def _may_be_tight(tables: Tables, name: str) -> bool:
 def _pinned(tables: Tables, name: str, inside: Inside) -> tuple[int, int, Ints]:
     """Return the ends of ranges, how many are values of somebody inside, and who alone has one."""
     axis = tables.quasi[name]
-    cells = axis.cells[inside.classes]
-    is_range = generalized(axis)[cells]
+    cells, ends = axis.cells[inside.classes], tables.ends[name]
+    is_range = (generalized(axis) & ends.is_range)[cells]
     first, times = one_of_each(tables.raw_classes), np.bincount(tables.raw_classes)
     codes, weight = axis.codes[first[inside.kind]], times[inside.kind]
     attained, who = 0, [np.array([], np.int64)]
-    for end, is_value in zip((axis.low, axis.high), tables.ends[name], strict=True):
+    for end, is_value in ((axis.low, ends.low), (axis.high, ends.high)):
         written = is_range & is_value[cells]
         hit = (codes == end[cells][inside.box]) & written[inside.box]
         number = np.bincount(inside.box[hit], weight[hit], len(cells))
         attained += int((number > 0).sum())
         alone = hit & (number[inside.box] == 1)
         who.append(inside.box[alone] * tables.n_people + inside.kind[alone])
-    spans = tables.ends[name][0] | tables.ends[name][1]
-    return 2 * int((is_range & spans[cells]).sum()), attained, np.concatenate(who)
+    return 2 * int(is_range.sum()), attained, np.concatenate(who)
 
 
 def _unique_ends(tables: Tables, name: str) -> int:
     """Count the values that one person alone has and that are an end of a range."""
-    axis = tables.quasi[name]
+    axis, ends = tables.quasi[name], tables.ends[name]
     cells = np.unique(axis.cells)
-    cells = cells[generalized(axis)[cells]]
-    ends = [end[cells][is_value[cells]] for end, is_value in
-            zip((axis.low, axis.high), tables.ends[name], strict=True)]  # fmt: skip
+    cells = cells[(generalized(axis) & ends.is_range)[cells]]
+    values = [end[cells][flags[cells]] for end, flags in ((axis.low, ends.low), (axis.high, ends.high))]
     alone = np.bincount(axis.codes, minlength=axis.size) == 1
-    return int(alone[np.unique(np.concatenate(ends))].sum())
+    return int(alone[np.unique(np.concatenate(values))].sum())
 
 
 def _unique_people(tables: Tables, names: Iterable[str]) -> float:

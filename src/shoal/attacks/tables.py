@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,14 @@ class Counts:
     n_groups: int
 
 
+class Ends(NamedTuple):
+    """For each cell: whether it is a range, and whether its low and its high end are raw values."""
+
+    is_range: Flags
+    low: Flags
+    high: Flags
+
+
 @dataclass(frozen=True, repr=False)
 class Tables:
     """A raw table and a release of it.
@@ -97,8 +105,8 @@ class Tables:
         For two tables, the group of each row.
     people : ndarray of shape (n_people,), optional
         The person (subject) whom each raw row is about.
-    ends : dict of str to (ndarray, ndarray)
-        For each column published in ranges, whether the low and the high end of each cell is a raw value.
+    ends : dict of str to Ends
+        The ends of the ranges of each column that has any.
     """
 
     recipe: Recipe
@@ -111,7 +119,7 @@ class Tables:
     groups: dict[str, Counts] = field(default_factory=dict)
     group_of_row: Ints | None = None
     people: Ints | None = None
-    ends: dict[str, tuple[Flags, Flags]] = field(default_factory=dict)
+    ends: dict[str, Ends] = field(default_factory=dict)
 
     @property
     def k(self) -> int:
@@ -247,12 +255,11 @@ def read_tables(session: Session, original: Loaded, released: Loaded, recipe: Re
     )
 
 
-def _ends(covers: Sequence[Cover], keys: Collection[Key]) -> tuple[Flags, Flags]:
-    """Return, for each cell that is a range, whether its low and its high end are raw values."""
+def _ends(covers: Sequence[Cover], keys: Collection[Key]) -> Ends:
     spans = [cover if isinstance(cover, Span) else None for cover in covers]
     low = [span is not None and span.low in keys and not span.without_low for span in spans]
     high = [span is not None and span.high in keys and not span.without_high for span in spans]
-    return np.array(low, np.bool_), np.array(high, np.bool_)
+    return Ends(np.array([span is not None for span in spans]), np.array(low), np.array(high))
 
 
 def _refuse_missing(original: Loaded, released: Loaded, recipe: Recipe) -> None:
