@@ -68,7 +68,9 @@ def test_all_ways_of_counting_agree_with_the_twin(case):
         whole = on_grid(axes, np.array(sizes) * 1000)
     for counted, times in ((crowds(axes, sizes), 1), (whole, 1000)):
         if counted is not None:  # None where all pairs are fewer than the values of the grid
-            assert sorted(np.repeat(counted.candidates, counted.weights)) == sorted(n * times for n in numbers)
+            assert sorted(np.repeat(counted.candidates, counted.weights)) == sorted(
+                n * times for n in numbers
+            )
             assert counted.outside == numbers.count(0)
             assert counted.success == pytest.approx(float(reference.success(numbers)) / times)
 

@@ -93,9 +93,7 @@ def test_a_box_for_each_row_leaves_k_candidates(case):
 
 def test_two_tables_bound_the_guess_by_the_groups():
     rng = np.random.Generator(np.random.PCG64(0))
-    table = pl.DataFrame(
-        {"age": rng.integers(20, 60, 60), "ill": [f"i{n}" for n in rng.permutation(60) % 5]}
-    )
+    table = pl.DataFrame({"age": rng.integers(20, 60, 60), "ill": [f"i{n}" for n in rng.permutation(60) % 5]})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         release = shoal.anonymize(
