@@ -3,8 +3,8 @@
     python -m benchmarks.attack METHOD K ROWS [ROWS ...]
 
 For each number of rows a release is made first, which is not timed. `seconds` has the time of each attack;
-`total` includes reading both files. With --wide, two columns of dates and amounts with many values replace
-two of the census columns, so that grids are too large and people are sampled.
+`total` includes reading both files. With --wide, two of the columns get 100,000 different numbers, so that
+grids are too large and people are sampled.
 """
 
 from __future__ import annotations
