@@ -53,13 +53,15 @@ def test_the_package_lists_its_public_names_and_no_module_hides_a_function():
     code = """
 import shoal
 import shoal.cli.main, shoal.workflow.prepare, shoal.workflow.compare, shoal.verifier
-functions = (shoal.anonymize, shoal.compare, shoal.extend, shoal.verify, shoal.encode)
+functions = (shoal.anonymize, shoal.attack, shoal.compare, shoal.extend, shoal.verify, shoal.encode)
 print([callable(function) for function in functions], shoal.cluster.LocalSearch.__name__, *dir(shoal))
 """
     public = (
-        "Extension PrivacyWarning Recipe Release ShoalError Verdict anonymize cluster compare encode extend"
+        "Extension PrivacyWarning Recipe Release ShoalError Verdict anonymize attack cluster compare encode"
     )
-    assert run_python(code).strip() == f"[True, True, True, True, True] LocalSearch {public} verify"
+    assert (
+        run_python(code).strip() == f"[True, True, True, True, True, True] LocalSearch {public} extend verify"
+    )
 
 
 def test_a_home_that_cannot_be_written_to_is_no_obstacle():

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "workflow": BASE
     | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release", "attacks"}
     | WORK,
-    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
+    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow", "attacks"} | WORK,
     "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.
