@@ -27,12 +27,14 @@ MAY_IMPORT = {
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
     "verifier": {"errors", "recipe"},
+    "attacks": {"errors", "recipe", "verifier"},
     "report": BASE | {"table", "bound"} | WORK,
     "release": BASE | {"table", "bound", "dangers", "engine", "report", "utility", "verifier"} | WORK,
     "workflow": BASE
     | {"table", "bound", "composition", "dangers", "engine", "report", "utility", "verifier", "release"}
+    | {"attacks"}
     | WORK,
-    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
+    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow", "attacks"} | WORK,
     "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.

@@ -213,6 +213,29 @@ def test_a_verification_prints_no_mark(released: tuple[Path, Any]) -> None:
     assert_unmarked(printed(good), printed(bad), junit.read_text())
 
 
+@pytest.mark.parametrize("released", ["csv"], indirect=True)
+def test_an_attack_prints_no_mark(released: tuple[Path, Any]) -> None:
+    path, _ = released
+    junit = path.with_name("junit.xml")
+    raw = path.parents[1] / "people.csv"
+    texts = []
+    # Each against itself, and the raw table as a release: everybody is exposed, and all promises are broken.
+    for table in (path, raw):
+        for form in ([], ["--json"]):
+            roles = [*role_flags(ROLES), "--k", "3", "--earlier", path]
+            result = run("attack", raw, table, *roles, "--junit", junit, *form)
+            assert result.exit_code in (0, 1)
+            texts += [printed(result), junit.read_text()]
+    assert result.exit_code == 1
+    assert_unmarked(*texts)
+
+
+def test_no_repr_shows_an_attack_with_a_mark() -> None:
+    release = shoal.anonymize(frame(), **by_roles())
+    found = shoal.attack(frame(), release)
+    assert_unmarked(repr(found), str(found), repr(list(found)), json.dumps(found.to_list()))
+
+
 def test_no_repr_shows_a_mark() -> None:
     release = shoal.anonymize(frame(), **by_roles())
     verdict = verify_table(release.frame.to_arrow(), release.recipe)

@@ -1,5 +1,7 @@
 """A marker in few rows shows up in the release alone: not in report, manifest, measures or pictures."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -101,6 +103,18 @@ def test_risk_shows_no_mark(folder, released, form):
         printed("risk", raw, "--quasi", "profession,cost", "--sampling-fraction", "0.2", *form),
     )
     assert MARK in people.read_text(encoding="utf-8")  # the owner asked for it
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_an_attack_shows_no_mark(folder, released, form):
+    arguments = ["--recipe", folder / "recipe.toml", "--junit", folder / "junit.xml", *form]
+    for table in (released[0], folder / "stays.csv"):
+        result = CliRunner().invoke(app, ["attack", *map(str, [folder / "stays.csv", table, *arguments])])
+        assert result.exit_code == int(table != released[0]), result.stderr
+        assert_unmarked(result.stdout, result.stderr, (folder / "junit.xml").read_text(encoding="utf-8"))
+        if form:
+            values = [v for each in json.loads(result.stdout) for v in each["details"].get("values", [])]
+            assert [v for v in values if v["value"] is not None]  # frequent ones are named
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])

@@ -13,22 +13,24 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
     from shoal.verifier import Verdict, verify
     from shoal.workflow.anonymize import anonymize, encode
+    from shoal.workflow.attack import attack
     from shoal.workflow.compare import compare
     from shoal.workflow.extend import Extension, extend
-    from shoal.workflow.values import values
     from shoal.workflow.risk import risk
+    from shoal.workflow.values import values
 
     __version__: str
 
 __all__ = [
-    "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "cluster",
-    "compare", "encode", "extend", "risk", "values", "verify",
+    "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "attack",
+    "cluster", "compare", "encode", "extend", "risk", "values", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
 _HOMES = {
     "anonymize": "shoal.workflow.anonymize",
     "encode": "shoal.workflow.anonymize",
+    "attack": "shoal.workflow.attack",
     "compare": "shoal.workflow.compare",
     "Extension": "shoal.workflow.extend",
     "extend": "shoal.workflow.extend",

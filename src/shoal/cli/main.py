@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, risk, verify, warm
+from shoal.cli import anonymize, attack, compare, demo, hierarchy, measure, methods, risk, verify, warm
 
 app = typer.Typer(
     name="shoal",
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
+app.command("attack")(attack.attack)
 app.command("measure")(measure.measure)
 app.command("risk")(risk.risk)
 app.command("compare")(compare.compare)

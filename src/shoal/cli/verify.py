@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Any
-from xml.etree import ElementTree
 
 import typer
 
@@ -61,7 +60,7 @@ def verify(
 
         settings = _spark_settings(engine, master, conf, original)
         if recipe is None and table.is_empty() and not (k or goal or views):
-            recipe = _manifest_of(released)
+            recipe = manifest_of(released)
         changes = {
             "input": table.input(),
             "columns": table.columns(),
@@ -72,7 +71,7 @@ def verify(
             Recipe.from_dict({}, changes=changes) if recipe is None else Recipe.load(recipe, changes=changes)
         )
         if junit is not None:
-            refuse_overwriting([junit], asked.files | _reads(released, original))
+            refuse_overwriting([junit], asked.files | files_read(released, original))
         verdict = _check(released, asked, original, settings)
         if junit is not None:
             _write_junit(verdict, junit)
@@ -116,7 +115,7 @@ def _check(
     return verify_folder(spark_session(*settings), released, asked)
 
 
-def _manifest_of(released: Path) -> Path | None:
+def manifest_of(released: Path) -> Path | None:
     """Return the manifest next to a release, if there is one."""
     from shoal.table.write import manifest_path
 
@@ -124,7 +123,7 @@ def _manifest_of(released: Path) -> Path | None:
     return manifest if manifest is not None and manifest.is_file() else None
 
 
-def _reads(released: Path, original: Path | None) -> dict[str, Path]:
+def files_read(released: Path, original: Path | None) -> dict[str, Path]:
     """Return the files that are read in addition to those of the recipe, by description."""
     from shoal.table.siblings import listed_tables, part_paths
     from shoal.table.write import manifest_path
@@ -144,23 +143,12 @@ def _reads(released: Path, original: Path | None) -> dict[str, Path]:
 
 def _write_junit(verdict: Any, path: Path) -> None:
     """Write a JUnit file with one test case for each goal and one for everything else."""
-    from shoal.errors import printable
-    from shoal.table.write import move_into_place, temporary, write_text
+    from shoal.cli.junit import write_junit
 
-    suite = ElementTree.Element("testsuite", name="shoal verify")
+    cases: dict[str, list[str]] = {}
     for goal in verdict.goals:
         name = goal.type if goal.column is None else f"{goal.type} of {goal.column}"
-        case = ElementTree.SubElement(suite, "testcase", classname="shoal.verifier", name=printable(name))
-        if not goal.holds:
-            text = f"asked {goal.asked}, achieved {goal.achieved}"
-            ElementTree.SubElement(case, "failure", message=text)
-    case = ElementTree.SubElement(suite, "testcase", classname="shoal.verifier", name="promises")
-    for problem in verdict.problems:
-        ElementTree.SubElement(case, "failure", message=f"{problem.code}: {problem.message}")
-    failures = sum(case.find("failure") is not None for case in suite)
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(failures))
-    text = ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-    with temporary(path) as file:
-        write_text(text, file)
-        move_into_place(file, path)
+        missed = [] if goal.holds else [f"asked {goal.asked}, achieved {goal.achieved}"]
+        cases[name] = cases.get(name, []) + missed
+    cases["promises"] = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
+    write_junit(path, "shoal verify", "shoal.verifier", cases)
