@@ -121,6 +121,9 @@ def refuse(dangers: Iterable[Danger], recipe: Recipe) -> None:
     found = [danger for danger in dangers if danger.refused_as and not danger.accepted]
     if not found:
         return
+    found.sort(
+        key=lambda danger: danger.refused_as != "danger.unique_kept"
+    )  # the error's own code: the worst
     # By column: everything to accept, so that each hint shows the whole line for the recipe.
     lines: dict[str, dict[str, str]] = {}
     for danger in found:

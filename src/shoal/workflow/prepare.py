@@ -62,7 +62,6 @@ def prepare(
         job = Job(table, found, recipe, Values(table), companions, bound, timings, progress)
         _refuse_unique(job)  # before any work is done
     release = _MAKERS[recipe.shape](job)
-    refuse(release.dangers, found)
     if companions.are_several and recipe.shape is not Shape.TWO_TABLES:
         with stage(timings, "composition", progress):
             release = replace(release, composition=companions.check(table))
