@@ -90,7 +90,7 @@ def errors_page() -> str:
         "",
         "## Dangers",
         "",
-        "Warned of by `shoal anonymize`, and listed under `dangers`; see [dangers](dangers.md).",
+        "Refused or warned of by `shoal anonymize`, and listed under `dangers`; see [dangers](dangers.md).",
         "",
         "| code | meaning |",
         "|---|---|",

@@ -32,6 +32,9 @@ ROWS = [
     [MARK, NUMBER_MARK, MARK, DATE_MARK, MARK, MARK],
     *([f"n{i}", str(20 + i), f"town{i % 3}", f"1980-01-1{i}", f"ill {i}", f"note {i}"] for i in range(7)),
 ]
+PLACES = [  # ten towns of four people each
+    [f"n{i}", str(20 + i), f"{MARK} {i // 4}", f"1980-01-{10 + i % 10}", "ill", ""] for i in range(40)
+]
 ROLES = {
     "name": "identifier",
     "age": "quasi",
@@ -347,6 +350,17 @@ CELLS = [
          recipe(method={"name": "kaca", "options": {"weights": {"shoe": [1]}}})),
     Case("unique-kept", "danger.unique_kept",
          flags(csv_text([*ROWS, *([*ROWS[1][:5], f"{MARK}{i}"] for i in range(20))]))),
+    Case("unique-sensitive", "danger.unique",
+         flags(csv_text([*ROWS, *([*ROWS[1][:4], f"{MARK}{i}", "note"] for i in range(20))]))),
+    Case("recoverable", "danger.recoverable",
+         flags(csv_text([[*row[:5], f"{row[2]}!"] for row in PLACES]), k="20")),
+    Case("duplicate-in-two-tables", "danger.duplicate",
+         flags(csv_text([[*row[:4], row[2], ""] for row in PLACES]), "--method", "anatomy", out="two.csv")),
+    Case("duplicate", "danger.duplicate",
+         flags(csv_text([[*row[:4], row[2], ""] for row in PLACES]), k="20")),
+    Case("accept-what-is-no-danger", "recipe.invalid", flags(TABLE, "--accept", "note=magic")),
+    Case("accept-of-no-column", "recipe.invalid", flags(TABLE, "--accept", "unique")),
+    Case("accept-without-text", "recipe.invalid", recipe(column_note={"accept": {"unique": 5}})),
     Case("k-above-rows", "infeasible.rows", flags(k="9"), status=3),
     Case("k-far-above-rows", "infeasible.rows", flags(k="9" * 30), status=3),
     Case("k-1", "recipe.invalid", flags(k="1")),

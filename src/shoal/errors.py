@@ -42,6 +42,9 @@ CODES: dict[str, str] = {
     "analysis.formula": "The formula of an analysis cannot be read, or names a column that is not released.",
     "analysis.data": "An analysis is not possible with the raw table, or a column has too many categories.",
     "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
+    "danger.unique": "A kept or sensitive column is unique on many rows and not accepted by name.",
+    "danger.recoverable": "Generalized values can be inferred from columns not accepted by name.",
+    "danger.duplicate": "A sensitive column duplicates a quasi column and is not accepted by name.",
     "engine.memory": "A part of the table does not fit into the memory of a worker.",
     "output.unwritable": "The release cannot be written to its output path.",
     "output.exists": "A file that is not a release of this recipe would be overwritten.",
@@ -182,10 +185,6 @@ class DominatedClassWarning(PrivacyWarning):
     """One person accounts for more than half of the rows of a class."""
 
 
-class DuplicateColumnWarning(PrivacyWarning):
-    """A sensitive column contains the same information as a quasi column."""
-
-
 class EarlierReleaseWarning(PrivacyWarning):
     """Other releases of the same columns are in the output folder and were not checked with this one."""
 
@@ -202,17 +201,9 @@ class KnownSeedWarning(PrivacyWarning):
     """Random choices that must stay secret were drawn from a seed that can be known or guessed."""
 
 
-class RecoverableColumnWarning(PrivacyWarning):
-    """Generalized values can be inferred from a column that is released unchanged."""
-
-
 class RepeatedIdentifierWarning(PrivacyWarning):
     """An identifier repeats while k counts rows: one person may account for a whole class."""
 
 
 class SensitiveUnprotectedWarning(PrivacyWarning):
     """A sensitive column is protected by k alone: all rows of a class may share one value."""
-
-
-class UniqueColumnWarning(PrivacyWarning):
-    """A column that is released unchanged has unique values."""

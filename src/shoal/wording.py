@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -70,9 +73,29 @@ def setting(section: str, key: str, value: str) -> str:
     """
     flag = _flag(section, key)
     if flag is None:
-        return f"{key} = {_toml(section, key, value)} in [{section}]"
+        return f"{key} = {_toml(section, key, value)} in [{_header(section)}]"
     column = section.removeprefix("columns.")
     return f"{flag} {column}={value}" if section != column else f"{flag} {value}"
+
+
+def accept_setting(column: str, reasons: Mapping[str, str]) -> str:
+    """Return the text that accepts dangers of a column, each with its reason.
+
+    Examples
+    --------
+    >>> accept_setting("zip", {"unique": "published anyway"})
+    'accept = { unique = "published anyway" } in [columns.zip]'
+    >>> with naming_flags():
+    ...     accept_setting("zip", {"unique": "published anyway"})
+    "--accept 'zip=unique:published anyway'"
+    """
+    if _flag(f"columns.{column}", "accept") is None:
+        table = ", ".join(f"{name} = {_quoted(reason)}" for name, reason in reasons.items())
+        return f"accept = {{ {table} }} in [{_header(f'columns.{column}')}]"
+    texts = [
+        f"{column}={name}:{reason}" if reason else f"{column}={name}" for name, reason in reasons.items()
+    ]
+    return " ".join(f"--accept {shlex.quote(text)}" for text in texts)
 
 
 def name_of(section: str, key: str) -> str:
@@ -114,9 +137,21 @@ def _flag(section: str, key: str) -> str | None:
     return _FLAGS.get(f"{section}.{key}")
 
 
+def _header(section: str) -> str:
+    """Format the name of a section as TOML; that of a column may need quotes."""
+    column = section.removeprefix("columns.")
+    is_plain = section == column or re.fullmatch(r"[A-Za-z0-9_-]+", column)
+    return section if is_plain else f"columns.{_quoted(column)}"
+
+
+def _quoted(text: str) -> str:
+    """Format a text as TOML, whose strings are like those of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _toml(section: str, key: str, value: str) -> str:
     """Format a value as TOML."""
-    if key in ("order", "names", "accept") or (section, key) == ("input", "missing"):
+    if key in ("order", "names") or (section, key) == ("input", "missing"):
         listed = ", ".join(f'"{part}"' for part in value.split(","))
         return f"[{listed}]"
     is_text = key not in ("k", "seed", "weight", "max_suppressed", "cell_rows") and not value.startswith("{")

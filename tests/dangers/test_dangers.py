@@ -1,7 +1,9 @@
-"""Dangers that pass every promise: found with their numbers, warned of, accepted by name, and listed."""
+"""Dangers that pass every promise: found with numbers, refused or warned of, accepted by name, and listed."""
 
 import json
 import random
+import re
+import tomllib
 import warnings
 
 import polars as pl
@@ -10,6 +12,8 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli.main import app
+from shoal.dangers import sources
+from shoal.engine import local
 from shoal.errors import PrivacyWarning, ShoalError
 
 
@@ -73,7 +77,7 @@ def test_a_kept_column_that_is_unique_is_refused(how):
     assert (error.code, error.exit_status) == ("danger.unique_kept", 2)
     assert "`ssn`" in error.message
     assert "all 40 rows" in error.message
-    assert 'accept = ["unique"] in [columns.ssn]' in error.hint
+    assert 'accept = { unique = "REASON" } in [columns.ssn]' in error.hint
     assert "no 1" not in str(error)
 
 
@@ -100,20 +104,23 @@ def test_an_accepted_unique_column_is_released_and_listed_as_accepted(tmp_path):
     assert "a value that no other row has in all 40 rows" in page
 
 
-def test_a_kept_column_is_refused_only_above_half_of_the_rows():
+def test_a_kept_column_is_no_better_than_an_identifier_above_half_of_the_rows():
     table = {"age": AGES, "code": partly_unique(40, 20)}
-    release, texts = anonymized(table, quasi=["age"], keep=["code"])
-    assert "20 of 40 rows" in only(texts, "Kept column `code` has a value that no other row has")
-    assert not found(release, "unique")[0]["accepted"]
-    assert (
-        "21 of 40 rows"
-        in refused({**table, "code": partly_unique(40, 21)}, quasi=["age"], keep=["code"]).message
-    )
+    error = refused(table, quasi=["age"], keep=["code"])
+    assert error.code == "danger.unique"
+    assert "has a value that no other row has in 20 of 40 rows" in error.message
+    error = refused({**table, "code": partly_unique(40, 21)}, quasi=["age"], keep=["code"])
+    assert error.code == "danger.unique_kept"
+    assert "21 of 40 rows" in error.message
 
 
-def test_a_tenth_of_unique_rows_is_not_worth_a_warning():
+def test_a_tenth_of_unique_rows_is_no_danger():
     table = {"age": AGES, "code": partly_unique(40, 4)}
-    assert anonymized(table, quasi=["age"], keep=["code"])[1] == []
+    release, texts = anonymized(table, quasi=["age"], keep=["code"])
+    assert (texts, release.dangers) == ([], [])
+    error = refused({**table, "code": partly_unique(40, 5)}, quasi=["age"], keep=["code"])
+    assert error.code == "danger.unique"
+    assert "fewer than 10 of 40 rows" in error.message
 
 
 def test_the_refusal_begins_at_twenty_rows():
@@ -123,14 +130,14 @@ def test_the_refusal_begins_at_twenty_rows():
     assert refused(large, quasi=["age"], keep=["ssn"]).code == "danger.unique_kept"
 
 
-def test_a_sensitive_column_that_is_unique_is_warned_of():
+def test_a_sensitive_column_that_is_unique_is_refused():
     table = {"age": AGES, "pay": partly_unique(40, 30)}
-    release, texts = anonymized(table, quasi=["age"], sensitive=["pay"])
-    assert "30 of 40 rows" in only(texts, "Sensitive column `pay` has a value that no other row has")
+    error = refused(table, quasi=["age"], sensitive=["pay"])
+    assert error.code == "danger.unique"
+    assert "Sensitive column `pay` has a value that no other row has in 30 of 40 rows" in error.message
     accepted, texts = anonymized(table, quasi=["age"], sensitive=["pay"], accept={"pay": ["unique"]})
     assert not [text for text in texts if "no other row" in text]
     assert [danger["accepted"] for danger in found(accepted, "unique")] == [True]
-    assert [danger["accepted"] for danger in found(release, "unique")] == [False]
 
 
 def test_a_value_that_one_person_has_in_several_rows_is_still_their_own():
@@ -167,10 +174,17 @@ LEVELS = [i // 3 for i in range(60)]  # twenty levels of three rows: no class of
 DEGREES = [f"degree {level:02}" for level in LEVELS]
 
 
-def test_a_kept_column_that_gives_a_generalized_one_away_is_warned_of():
+def test_a_kept_column_that_gives_a_generalized_one_away_is_refused():
     table = {"education": DEGREES, "education-num": LEVELS}
-    release, texts = anonymized(table, quasi=["education"], keep=["education-num"], k=6)
-    assert "the generalized `education` of all 60 rows" in only(texts, "From `education-num`")
+    roles = {"quasi": ["education"], "keep": ["education-num"], "k": 6}
+    error = refused(table, **roles)
+    assert (error.code, error.exit_status) == ("danger.recoverable", 2)
+    assert "From `education-num`" in error.message
+    assert "the generalized `education` of all 60 rows" in error.message
+    assert 'accept = { recoverable = "REASON" } in [columns.education-num]' in error.hint
+    assert "degree" not in str(error)
+    release, texts = anonymized(table, **roles, accept={"education-num": ["recoverable"]})
+    assert texts == []
     assert found(release, "recoverable")[0]["columns"] == ["education-num", "education"]
 
 
@@ -179,8 +193,9 @@ def test_a_rule_with_exceptions_gives_away_too():
     wrong = {0: 9, 20: 0, 40: 1}  # one of twenty rows in three of ten levels
     numbers = [wrong.get(i, level) for i, level in enumerate(levels)]
     table = {"education": [f"degree {level}" for level in levels], "num": numbers}
-    _, texts = anonymized(table, quasi=["education"], keep=["num"], k=30)
-    assert "all but fewer than 10 of 200 rows" in only(texts, "From `num`")
+    error = refused(table, quasi=["education"], keep=["num"], k=30)
+    assert error.message.startswith("From `num`")
+    assert "all but fewer than 10 of 200 rows" in error.message
 
 
 @pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}, {}])
@@ -193,8 +208,9 @@ def test_a_column_that_gives_a_number_away_is_found_in_every_shape(output):
             "output": output,
         }
     )
-    release, _ = anonymized({"age": LEVELS, "band": DEGREES}, recipe=recipe)
-    assert "all 60 rows" in found(release, "recoverable")[0]["message"]
+    error = refused({"age": LEVELS, "band": DEGREES}, recipe=recipe)
+    assert error.code == "danger.recoverable"
+    assert "all 60 rows" in error.message
 
 
 def test_exact_cells_need_not_be_recovered():
@@ -204,7 +220,7 @@ def test_exact_cells_need_not_be_recovered():
     assert texts == []
 
 
-def test_columns_that_agree_by_chance_are_not_warned_of():
+def test_columns_that_agree_by_chance_are_no_danger():
     draw = random.Random(3)
     table = {
         "sex": [draw.choice("fm") for _ in range(400)],
@@ -216,37 +232,184 @@ def test_columns_that_agree_by_chance_are_not_warned_of():
     assert texts == []
 
 
-def test_two_kept_columns_that_give_one_away_together_are_warned_of():
-    rows = [(i % 8, i // 8 % 8) for i in range(640)]
-    table = {
-        "tens": [a for a, _ in rows],
-        "ones": [b for _, b in rows],
-        "code": [f"c{8 * a + b:02}" for a, b in rows],
+def digits(rows):
+    """Three columns with one digit each, and a code of all three."""
+    return {
+        "a": [i % 4 for i in rows],
+        "b": [i // 4 % 4 for i in rows],
+        "c": [i // 16 % 4 for i in rows],
+        "code": [f"c{i % 64:02}" for i in rows],
     }
-    release, texts = anonymized(table, quasi=["code"], keep=["tens", "ones"], k=20)
-    assert "all 640 rows" in only(texts, "From `tens` and `ones`")
-    both = {"tens": ["recoverable"], "ones": ["recoverable"]}
-    assert anonymized(table, quasi=["code"], keep=["tens", "ones"], k=20, accept=both)[1] == []
-    assert len(found(release, "recoverable")) == 1
 
 
-def test_a_sensitive_column_that_says_the_same_as_a_quasi_column_is_warned_of_once():
+def test_two_kept_columns_that_give_one_away_together_are_refused():
+    rows = [i % 16 for i in range(640)]
+    table = {name: values for name, values in digits(rows).items() if name != "c"}
+    roles = {"quasi": ["code"], "keep": ["a", "b"], "k": 50}
+    error = refused(table, **roles)
+    assert len(error.faults) == 1
+    assert "From `a` and `b`" in error.message
+    assert "all 640 rows" in error.message
+    line = 'accept = { recoverable = "REASON" } in [columns.%s]'
+    assert f"{line % 'a'} and {line % 'b'}" in error.hint
+    assert refused(table, **roles, accept={"a": ["recoverable"]}).code == "danger.recoverable"
+    both = {"a": ["recoverable"], "b": ["recoverable"]}
+    release, texts = anonymized(table, **roles, accept=both)
+    assert (texts, len(found(release, "recoverable"))) == ([], 1)
+
+
+def test_three_kept_columns_that_give_one_away_together_are_refused():
+    # Any two digits leave four codes open; all three name it.
+    roles = {"quasi": ["code"], "keep": ["a", "b", "c"], "k": 20}
+    error = refused(digits(range(640)), **roles)
+    assert [fault.message.split(",")[0] for fault in error.faults] == ["From `a`"]
+    assert error.message.startswith("From `a`, `b` and `c`, released unchanged")
+    assert "all 640 rows" in error.message
+    accept = {name: {"recoverable": "the codes are public"} for name in "abc"}
+    release, _ = anonymized(digits(range(640)), **roles, accept=accept)
+    assert [danger["reason"] for danger in found(release, "recoverable")] == ["the codes are public"]
+
+
+def test_combinations_are_searched_as_far_as_rows_and_columns_allow():
+    recipe = shoal.Recipe.from_roles(quasi=["q"], keep=["a", "b", "c", "d"], k=2)
+    numbers = [len(sources(1, rows, recipe)) for rows in (500_000, 500_001, 833_333, 833_334)]
+    assert numbers == [4 + 6 + 4, 4 + 6, 4 + 6, 4]  # 5,000,000 = 500,000 x (6 + 4) or 833,333 x 6
+
+
+def test_a_sensitive_column_that_says_the_same_as_a_quasi_column_is_refused_once():
     table = {"education": DEGREES, "grade": LEVELS}
-    release, texts = anonymized(table, quasi=["education"], sensitive=["grade"], k=6)
-    assert "all 60 rows" in only(texts, "`grade` duplicates quasi column `education`")
+    error = refused(table, quasi=["education"], sensitive=["grade"], k=6)
+    assert [fault.code for fault in error.faults] == ["danger.duplicate"]
+    assert "`grade` duplicates quasi column `education` in all 60 rows" in error.message
+    accept = {"grade": ["duplicate"]}
+    release, _ = anonymized(table, quasi=["education"], sensitive=["grade"], k=6, accept=accept)
     assert found(release, "recoverable") == []
 
 
-def test_a_sensitive_copy_without_repeated_values_is_warned_of():
+def test_a_sensitive_copy_without_repeated_values_is_refused():
     table = {"pay": [1000 + 7 * i for i in range(40)], "salary": [1000 + 7 * i for i in range(40)]}
-    _, texts = anonymized(table, quasi=["pay"], sensitive=["salary"])
-    assert "all 40 rows" in only(texts, "`salary` duplicates quasi column `pay`")
+    error = refused(table, quasi=["pay"], sensitive=["salary"], accept={"salary": ["unique"]})
+    assert [fault.code for fault in error.faults] == ["danger.duplicate"]
+    assert "`salary` duplicates quasi column `pay` in all 40 rows" in error.message
 
 
-def test_anatomy_warns_of_a_sensitive_copy_too():
+def test_anatomy_refuses_a_sensitive_copy_too():
     table = {"degree": [f"d{i % 10}" for i in range(60)], "grade": [i % 10 for i in range(60)]}
-    _, texts = anonymized(table, quasi=["degree"], sensitive=["grade"], method="anatomy")
-    assert "all 60 rows" in only(texts, "`grade` duplicates quasi column `degree`")
+    error = refused(table, quasi=["degree"], sensitive=["grade"], method="anatomy")
+    assert "`grade` duplicates quasi column `degree` in all 60 rows" in error.message
+
+
+# --- Refusing and accepting ---
+
+
+def test_everything_that_must_be_accepted_is_refused_at_once_before_any_work(monkeypatch):
+    monkeypatch.setattr(local, "run", None)  # nothing is clustered
+    table = {"education": DEGREES, "num": LEVELS, "copy": DEGREES, "ssn": numbers(60)}
+    error = refused(table, quasi=["education"], keep=["num", "ssn"], sensitive=["copy"], k=6)
+    assert [fault.code for fault in error.faults] == [
+        "danger.unique_kept", "danger.duplicate", "danger.recoverable",
+    ]  # fmt: skip
+    assert [fault.message.split("`")[1] for fault in error.faults] == ["ssn", "copy", "num"]
+
+
+def test_dependencies_are_refused_at_once_when_the_classes_are_known():
+    table = {"education": DEGREES, "num": LEVELS, "year": [1990 + level for level in LEVELS]}
+    error = refused(table, quasi=["education"], keep=["num", "year"], k=6)
+    assert [fault.message.split(",")[0] for fault in error.faults] == ["From `num`", "From `year`"]
+
+
+def test_a_hint_shows_the_whole_line_for_a_column():
+    # Fifty of the rows are unique in `id`, so that it also names the degree of the ten that repeat.
+    table = {"degree": [f"d{i // 2}" for i in range(40)], "id": [i // 2 for i in range(40)], "n": numbers(40)}
+    accept = {"id": {"alike": 'a, "b"'}}
+    error = refused(table, quasi=["degree"], keep=["id", "n"], k=4, accept=accept)
+    hints = [fault.hint for fault in error.faults]
+    assert any(
+        r'accept = { alike = "a, \"b\"", recoverable = "REASON" } in [columns.id]' in hint for hint in hints
+    )
+
+
+def test_a_hint_quotes_a_column_s_name_where_toml_needs_it():
+    error = refused({"age": AGES, "my id": numbers(40)}, quasi=["age"], keep=["my id"])
+    line = re.search(r"accept = (.*) in \[columns\.(.*)\]", error.hint)
+    read = tomllib.loads(f"[columns.{line[2]}]\naccept = {line[1]}")
+    assert read == {"columns": {"my id": {"accept": {"unique": "REASON"}}}}
+
+
+def test_a_reason_is_in_manifest_report_and_json(tmp_path):
+    table = {"education": DEGREES, "num": LEVELS}
+    release, texts = anonymized(
+        table,
+        quasi=["education"],
+        keep=["num"],
+        k=6,
+        accept={"num": {"recoverable": "the <code> book is public"}},
+    )
+    assert texts == []
+    release.write(tmp_path / "out.csv", report=True)
+    manifest = json.loads((tmp_path / "out.csv.manifest.json").read_text(encoding="utf-8"))
+    (danger,) = manifest["dangers"]
+    assert (danger["accepted"], danger["reason"]) == (True, "the <code> book is public")
+    assert manifest["recipe"]["columns"]["num"]["accept"] == {"recoverable": "the <code> book is public"}
+    page = (tmp_path / "out.csv.report.html").read_text(encoding="utf-8")
+    assert "Reason: the &lt;code&gt; book is public" in page
+    recipe = shoal.Recipe.load(tmp_path / "out.csv.manifest.json")
+    verdict = shoal.verify(tmp_path / "out.csv", recipe)
+    assert verdict.holds
+    assert "The recipe accepts `recoverable` of column `num`: the <code> book is public" in verdict.remarks
+
+
+def test_what_is_accepted_without_a_reason_says_so(tmp_path):
+    table = {"education": DEGREES, "num": LEVELS}
+    for given in (["recoverable"], {"recoverable": " "}, "recoverable"):
+        release, _ = anonymized(table, quasi=["education"], keep=["num"], k=6, accept={"num": given})
+        assert [(d["accepted"], d["reason"]) for d in found(release, "recoverable")] == [(True, None)]
+    release.report(tmp_path / "page.html")
+    assert "No reason was given." in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_danger_of_two_columns_has_both_reasons():
+    rows = [i % 16 for i in range(640)]
+    table = {name: values for name, values in digits(rows).items() if name != "c"}
+    accept = {"a": {"recoverable": "a is public"}, "b": {"recoverable": "b is known"}}
+    release, _ = anonymized(table, quasi=["code"], keep=["a", "b"], k=50, accept=accept)
+    assert found(release, "recoverable")[0]["reason"] == "a is public; b is known"
+
+
+def test_flags_replace_what_a_recipe_accepts():
+    recipe = shoal.Recipe.from_dict(
+        {
+            "columns": {"age": {"role": "quasi"}, "n": {"role": "keep", "accept": ["unique"]}},
+            "privacy": {"k": 2},
+        }
+    )
+    with_reason = recipe.changed({"columns": {"n": {"accept": {"recoverable": "known"}}}})
+    assert with_reason.columns["n"].accepted == {"recoverable": "known"}
+    assert with_reason.changed({"columns": {"n": {"accept": ["alike"]}}}).columns["n"].accepted == {
+        "alike": ""
+    }
+    assert shoal.Recipe.from_dict(tomllib.loads(with_reason.to_toml())) == with_reason
+
+
+@pytest.mark.parametrize(
+    ("accept", "words"),
+    [
+        ({"danger": "x"}, "'unique'"),
+        ({"unique": 1}, "valid string"),
+        ({"unique": "x" * 501}, "500"),
+        ("unique", "list"),
+    ],
+    ids=["name", "number", "long", "text"],
+)
+def test_a_bad_accept_is_one_fault_with_an_example(accept, words):
+    with pytest.raises(ShoalError) as error:
+        shoal.Recipe.from_dict(
+            {"columns": {"my age": {"role": "quasi", "accept": accept}}, "privacy": {"k": 2}}
+        )
+    (fault,) = error.value.faults
+    assert fault.message.startswith("`columns.my age.accept` in the recipe should")
+    assert words in fault.message
+    assert 'accept = { unique = "REASON" } in [columns."my age"]' in fault.hint
 
 
 # --- One person in several rows ---
@@ -309,7 +472,10 @@ def test_classes_that_share_a_value_are_counted_by_rows_and_values():
 def released(folder, name, quasi=("age", "sex"), **how):
     table = {"age": AGES, "sex": ["f", "m"] * 20, "ill": ["a", "b", "c", "d"] * 10}
     dropped = [column for column in ("age", "sex") if column not in quasi]
-    release, _ = anonymized(table, quasi=list(quasi), sensitive=["ill"], drop=dropped, k=20, **how)
+    accept = {"ill": ["recoverable"]}  # of two illnesses only women have one, only men the other
+    release, _ = anonymized(
+        table, quasi=list(quasi), sensitive=["ill"], drop=dropped, k=20, accept=accept, **how
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         release.write(folder / name)
@@ -398,12 +564,17 @@ def test_the_command_refuses_takes_and_lists_a_danger(tmp_path):
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 2
     assert "error [danger.unique_kept]" in result.stderr
+    assert "--accept ssn=unique:REASON" in result.stderr
     assert not (tmp_path / "out.csv").exists()
     result = CliRunner().invoke(app, [*command, "--accept", "ssn=unique"])
     assert result.exit_code == 0, result.stderr
     assert "ACCEPTED: Kept column `ssn`" in result.stdout
+    assert "No reason was given." in result.stdout
     assert "warning" not in result.stderr
-    result = CliRunner().invoke(app, [*command, "--accept", "ssn=unique", "--json"])
+    result = CliRunner().invoke(app, [*command, "--accept", "ssn=unique:a = row number", "--force"])
+    assert result.exit_code == 0, result.stderr
+    assert "identifier does. Reason: a = row number\n" in result.stdout
+    result = CliRunner().invoke(app, [*command, "--accept", "ssn=unique", "--json", "--force"])
     assert [danger["code"] for danger in json.loads(result.stdout)["dangers"]] == ["danger.unique"]
 
 

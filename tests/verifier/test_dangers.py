@@ -31,7 +31,8 @@ def test_a_kept_column_that_is_unique_is_a_problem():
 
 def test_an_accepted_unique_column_is_no_problem():
     verdict = verdict_on({"age": AGES, "ssn": OWN}, quasi=["age"], keep=["ssn"], accept={"ssn": ["unique"]})
-    assert (verdict.holds, verdict.remarks) == (True, ())
+    assert verdict.holds
+    assert verdict.remarks == ("The recipe accepts `unique` of column `ssn`, without a reason.",)
 
 
 @pytest.mark.parametrize(("own", "problem"), [(20, []), (21, ["verify.unique"])])
@@ -60,11 +61,10 @@ def test_a_generalized_column_that_follows_from_a_kept_one_is_a_remark():
     verdict = verdict_on({"degree": degree, "num": number}, quasi=["degree"], keep=["num"])
     (remark,) = verdict.remarks
     assert "The generalized `degree` of 12 of 12 rows can be inferred from `num`" in remark
-    taken = {"num": ["recoverable"]}
-    assert (
-        verdict_on({"degree": degree, "num": number}, quasi=["degree"], keep=["num"], accept=taken).remarks
-        == ()
-    )
+    taken = {"num": {"recoverable": "the code book is public"}}
+    verdict = verdict_on({"degree": degree, "num": number}, quasi=["degree"], keep=["num"], accept=taken)
+    assert verdict.holds
+    assert verdict.remarks == ("The recipe accepts `recoverable` of column `num`: the code book is public",)
 
 
 def test_bounds_in_two_columns_are_looked_at_too():

@@ -7,6 +7,7 @@ Typer reads the parameters of a function. A command declares one parameter of ty
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -27,6 +28,8 @@ _COLUMNS, _ROWS, _INPUT, _VIEWS = (
     "Reading the table",
     "Views",
 )
+# COLUMN=DANGER or COLUMN=DANGER:REASON; both a column's name and a reason may contain an equals sign.
+_ACCEPT = re.compile(r"\s*(.*?\S)\s*=\s*(\w+)\s*(?::\s*(.*?)\s*)?", re.DOTALL)
 _VIEW_WORDS = ("whole", "equal", "unequal", "nested")
 
 
@@ -83,7 +86,11 @@ class TableFlags:
     ] = None
     accept: Annotated[
         list[str] | None,
-        _columns("--accept", "Accept a danger of a column, for example note=unique.", "COLUMN=DANGER"),
+        _columns(
+            "--accept",
+            'Accept a danger of a column: note=unique, or with a reason note=unique:"a row number".',
+            "COLUMN=DANGER[:REASON]",
+        ),
     ] = None
     missing: Annotated[
         str | None,
@@ -120,8 +127,8 @@ class TableFlags:
         for flag, read in _READ.items():
             for name, text in _pairs(flag, getattr(self, flag) or []):
                 section.setdefault(name, {})[flag] = read(text)
-        for name, danger in _pairs("accept", self.accept or [], at_last=True):
-            section.setdefault(name, {}).setdefault("accept", []).append(danger)
+        for name, accepted in _accepted(self.accept or []).items():
+            section.setdefault(name, {})["accept"] = accepted
         return {**section, "default": self.default}
 
     def privacy(self) -> dict[str, Any]:
@@ -305,14 +312,30 @@ def names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
 
 
-def _pairs(flag: str, texts: Iterable[str], *, at_last: bool = False) -> Iterator[tuple[str, str]]:
-    """Split COLUMN=TEXT; with `at_last` at the last =, for texts that cannot contain one."""
+def _accepted(texts: Iterable[str]) -> dict[str, list[str] | dict[str, str]]:
+    """Return the dangers that flags accept, by column: names alone, or with reasons if any was given."""
+    found: dict[str, dict[str, str]] = {}
     for text in texts:
-        name, equals, value = text.rpartition("=") if at_last else text.partition("=")
+        parts = _ACCEPT.fullmatch(text)
+        if parts is None:
+            raise _malformed("accept")
+        name, danger, reason = parts.groups()
+        found.setdefault(name, {})[danger] = reason or ""
+    return {name: dangers if any(dangers.values()) else list(dangers) for name, dangers in found.items()}
+
+
+def _pairs(flag: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Split COLUMN=TEXT."""
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value.strip():
-            shown, example = _EXAMPLES[flag]
-            raise RecipeError("recipe.invalid", f"--{flag} takes {shown}.", f"for example {example}")
+            raise _malformed(flag)
         yield name.strip(), value.strip()
+
+
+def _malformed(flag: str) -> RecipeError:
+    shown, example = _EXAMPLES[flag]
+    return RecipeError("recipe.invalid", f"--{flag} takes {shown}.", f"for example {example}")
 
 
 def _number(text: str) -> float | str:
@@ -348,6 +371,6 @@ _EXAMPLES = {
     "order": ("COLUMN=LOW,...,HIGH", "size=small,medium,large; the order of rows is --row-order"),
     "weight": ("COLUMN=NUMBER", "age=2"),
     "hierarchy": ("COLUMN=FILE or COLUMN={...}", "zip=zip_tree.csv or zip='{ prefix = 1 }'"),
-    "accept": ("COLUMN=DANGER", "note=unique"),
+    "accept": ("COLUMN=DANGER or COLUMN=DANGER:REASON", "note=unique or note=unique:'a row number'"),
     "about": ("KEY=TEXT", '--about purpose="Study of readmissions" --about date=2026-03-31'),
 }

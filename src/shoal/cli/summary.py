@@ -147,8 +147,16 @@ def composition_lines(found: dict[str, Any] | None) -> list[str]:
 
 
 def accepted_lines(result: dict[str, Any]) -> list[str]:
-    """List the accepted dangers."""
-    return [f"  ACCEPTED: {danger['message']}" for danger in result["dangers"] if danger["accepted"]]
+    """List the accepted dangers, each with the reason; `earlier` concerns no column and has none."""
+    return [
+        f"  ACCEPTED: {danger['message']}{_reason(danger) if danger['columns'] else ''}"
+        for danger in result["dangers"]
+        if danger["accepted"]
+    ]
+
+
+def _reason(danger: dict[str, Any]) -> str:
+    return f" Reason: {danger['reason']}" if danger["reason"] else " No reason was given."
 
 
 def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.dangers.danger import Danger, is_accepted
+from shoal.dangers.danger import Danger, acceptance
 from shoal.dangers.scene import Scene
 from shoal.recipe import Recipe
 
@@ -44,8 +44,8 @@ def _alike(scene: Scene, name: str) -> Danger | None:
 
 def alike_danger(name: str, numbers: dict[str, int], recipe: Recipe, word: str = "classes") -> Danger:
     """Report a sensitive column with classes in which everybody has the same value."""
-    accepted = is_accepted(recipe, "alike", name)
-    return Danger("danger.alike", (name,), _message(name, numbers, word), numbers, accepted=accepted)
+    message = _message(name, numbers, word)
+    return Danger("danger.alike", (name,), message, numbers, **acceptance(recipe, "alike", name))
 
 
 def _message(name: str, numbers: dict[str, int], word: str) -> str:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.errors import (
     DominatedClassWarning,
-    DuplicateColumnWarning,
     EarlierReleaseWarning,
+    Fault,
     PrivacyWarning,
-    RecoverableColumnWarning,
+    RecipeError,
     RepeatedIdentifierWarning,
     SensitiveUnprotectedWarning,
-    UniqueColumnWarning,
 )
 from shoal.recipe import Recipe
+from shoal.wording import accept_setting
 
 SMALLEST = 10
 MIN_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
@@ -38,10 +38,8 @@ DANGERS: dict[str, str] = {
     "danger.alike": "In some classes everyone has the same sensitive value.",
     "danger.earlier": "Other releases of the same columns are in the folder and were not checked.",
 }
+# Dangers that are warned of. All others are refused unless the recipe accepts them.
 _WARNINGS: dict[str, type[PrivacyWarning]] = {
-    "danger.unique": UniqueColumnWarning,
-    "danger.recoverable": RecoverableColumnWarning,
-    "danger.duplicate": DuplicateColumnWarning,
     "danger.repeated": RepeatedIdentifierWarning,
     "danger.dominated": DominatedClassWarning,
     "danger.alike": SensitiveUnprotectedWarning,
@@ -64,7 +62,13 @@ class Danger:
     numbers : mapping of str to int, float or None
         The same numbers; None where one is too small to be shown.
     accepted : bool
-        Whether the recipe accepts it: then there is no warning, and it is listed as accepted.
+        Whether the recipe accepts it: then it is neither refused nor warned of, and listed as accepted.
+    reason : str or None
+        Why, if the recipe says so.
+    refused_as : str
+        The code of the error if it is refused; empty if it is only warned of.
+    remedy : str
+        For the error: what can be done instead of accepting it.
     """
 
     code: str
@@ -72,6 +76,9 @@ class Danger:
     message: str
     numbers: Mapping[str, int | float | None] = field(default_factory=dict)
     accepted: bool = False
+    reason: str | None = None
+    refused_as: str = ""
+    remedy: str = ""
 
     def __post_init__(self) -> None:
         if self.code not in DANGERS:
@@ -84,19 +91,56 @@ class Danger:
             "columns": list(self.columns),
             "message": self.message,
             "accepted": self.accepted,
+            "reason": self.reason,
         }
 
+    @property
+    def name(self) -> str:
+        """The name that `accept` takes."""
+        return self.code.removeprefix("danger.")
 
-def is_accepted(recipe: Recipe, name: str, *columns: str) -> bool:
-    """Return whether the recipe accepts the danger of this name for all of the columns."""
-    return all(name in recipe.columns[column].accept for column in columns)
+
+def acceptance(recipe: Recipe, name: str, *columns: str) -> dict[str, Any]:
+    """Return whether the recipe accepts the danger of this name for all of the columns, and why."""
+    reasons = [recipe.columns[column].accepted.get(name) for column in columns]
+    if any(reason is None for reason in reasons):
+        return {"accepted": False}
+    given = "; ".join(dict.fromkeys(filter(None, reasons)))
+    return {"accepted": True, "reason": given or None}
 
 
 def warn_of(dangers: Iterable[Danger]) -> None:
-    """Warn of every danger that has not been accepted."""
+    """Warn of every danger that has not been accepted and is not refused."""
     for danger in dangers:
-        if not danger.accepted:
+        if not danger.accepted and not danger.refused_as:
             warnings.warn(danger.message, _WARNINGS[danger.code], stacklevel=3)
+
+
+def refuse(dangers: Iterable[Danger], recipe: Recipe) -> None:
+    """Refuse the dangers that the recipe must accept by name and does not, all in one error."""
+    found = [danger for danger in dangers if danger.refused_as and not danger.accepted]
+    if not found:
+        return
+    found.sort(
+        key=lambda danger: danger.refused_as != "danger.unique_kept"
+    )  # the error's own code: the worst
+    # By column: everything to accept, so that each hint shows the whole line for the recipe.
+    lines: dict[str, dict[str, str]] = {}
+    for danger in found:
+        for column in _accepted_on(danger):
+            so_far = lines.setdefault(column, dict(recipe.columns[column].accepted))
+            so_far.setdefault(danger.name, "REASON")
+    raise RecipeError.from_faults([_fault(danger, lines) for danger in found])
+
+
+def _fault(danger: Danger, lines: Mapping[str, Mapping[str, str]]) -> Fault:
+    settings = " and ".join(accept_setting(column, lines[column]) for column in _accepted_on(danger))
+    return Fault(danger.refused_as, danger.message, f"{danger.remedy}, or accept this: {settings}")
+
+
+def _accepted_on(danger: Danger) -> tuple[str, ...]:
+    """Return the columns released unchanged, on which the danger is accepted: all but the one revealed."""
+    return danger.columns if len(danger.columns) == 1 else danger.columns[:-1]
 
 
 def shown(number: int, of: int) -> int | None:
@@ -144,6 +188,4 @@ def _in_views(danger: Danger, numbers: Sequence[int], views: int) -> Danger:
     if len(numbers) == views:
         return danger
     where = f"View{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: "
-    return Danger(
-        danger.code, danger.columns, where + danger.message, danger.numbers, accepted=danger.accepted
-    )
+    return replace(danger, message=where + danger.message)

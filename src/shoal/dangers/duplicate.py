@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, acceptance, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.recipe import Recipe
@@ -121,5 +121,12 @@ def _danger(name: str, quasi: str, number: int, rows: int, recipe: Recipe) -> Da
         f"generalized `{quasi}` from `{name}`."
     )
     numbers = {"same": shown(number, rows), "rows": rows}
-    accepted = is_accepted(recipe, "duplicate", name)
-    return Danger("danger.duplicate", (name, quasi), message, numbers, accepted=accepted)
+    return Danger(
+        "danger.duplicate",
+        (name, quasi),
+        message,
+        numbers,
+        **acceptance(recipe, "duplicate", name),
+        refused_as="danger.duplicate",
+        remedy=f"give `{name}` or `{quasi}` the role drop",
+    )

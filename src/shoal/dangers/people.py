@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import IntArray
-from shoal.dangers.danger import NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.danger import NOTABLE, Danger, acceptance, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.recipe import Recipe
@@ -83,8 +83,7 @@ def _repeated_danger(
         "give it the role subject."
     )
     numbers = {"rows": rows, "different": shown(different, rows), **(more or {})}
-    accepted = is_accepted(recipe, "repeated", name)
-    return Danger("danger.repeated", (name,), message, numbers, accepted=accepted)
+    return Danger("danger.repeated", (name,), message, numbers, **acceptance(recipe, "repeated", name))
 
 
 def _filled(most: int, alone: int, classes: int, scene: Scene) -> str:
@@ -138,8 +137,9 @@ def dominated_danger(number: int, classes: int, worst: int, recipe: Recipe, word
         f"at worst {worst} % of them: what is published of such a class is mostly about that person."
     )
     numbers = {"dominated": shown(number, classes), "classes": classes, "worst_percent": worst}
-    accepted = is_accepted(recipe, "dominated", subject)
-    return Danger("danger.dominated", (subject,), message, numbers, accepted=accepted)
+    return Danger(
+        "danger.dominated", (subject,), message, numbers, **acceptance(recipe, "dominated", subject)
+    )
 
 
 def _crowds(labels: IntArray, people: Codes) -> _Crowds:

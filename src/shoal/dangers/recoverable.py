@@ -1,17 +1,22 @@
-"""Columns that are released unchanged and from which generalized quasi values can be inferred."""
+"""Columns that are released unchanged and from which generalized quasi values can be inferred.
+
+Single columns are always searched; two and three together only where that does not take long. A rule of
+more columns would need more rows than a table usually has: the values of four columns together rarely repeat.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import combinations, product
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray
-from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, acceptance, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.recipe import Recipe
@@ -20,15 +25,14 @@ from shoal.table.columns import QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import value_text
 from shoal.table.frames import series
 
-_MIN_SUPPORT, _MIN_SUPPORT_OF_PAIRS = (
-    2,
-    5,
-)  # rows that a rule is learned from; pairs agree by chance more often
-_PAIR_WORK = 5_000_000  # rows x pairs of columns x quasi columns up to which pairs are tried
+_MIN_SUPPORT = 2  # rows that a rule is learned from
+_MIN_SUPPORT_OF_SEVERAL = 5  # values of several columns together agree by chance more often
+_MOST_TOGETHER = 3
+_WORK = 5_000_000  # rows x combinations of columns x quasi columns up to which combinations are tried
 
 
 class _Source(NamedTuple):
-    """One column, or two together, that may reveal quasi values."""
+    """One column, or several together, that may reveal quasi values."""
 
     names: tuple[str, ...]
     codes: Codes
@@ -100,40 +104,43 @@ def recoverable_dangers(
     duplicates: Collection[tuple[str, str]],
 ) -> list[Danger]:
     """Report what the sources of a table with so many rows reveal; `count` is asked for what is unknown."""
-    found: dict[tuple[str, str], None] = dict.fromkeys(duplicates)
+    found = [({name}, column) for name, column in duplicates]
     dangers = []
     for names, column in product(sources(len(quasi), rows, recipe), quasi):
-        if any((name, column) in found for name in names):
-            continue
+        if any(column == known and fewer <= set(names) for fewer, known in found):
+            continue  # with fewer columns already
         counted = count(names, column)
         if counted.recovered:
             dangers.append(_danger(names, column, counted, recipe))
-            found[names[0], column] = None
+            found.append((set(names), column))
     return dangers
 
 
 def sources(n_quasi: int, rows: int, recipe: Recipe) -> list[tuple[str, ...]]:
-    """Return the columns that are released unchanged, then pairs of them, where that does not take long."""
+    """Return the columns released unchanged, then two and three of them where that does not take long."""
     names = recipe.named("keep", "sensitive")
-    pairs = list(combinations(names, 2))
-    if rows * len(pairs) * n_quasi > _PAIR_WORK:
-        pairs = []
-    return [*((name,) for name in names), *pairs]
+    found: list[tuple[str, ...]] = [(name,) for name in names]
+    left = _WORK
+    for together in range(2, _MOST_TOGETHER + 1):
+        left -= rows * comb(len(names), together) * n_quasi
+        if left < 0:
+            break
+        found += combinations(names, together)
+    return found
 
 
 def _source(scene: Scene, names: tuple[str, ...]) -> _Source:
-    """Number the values of one column, or the combinations of two."""
-    if len(names) == 1:
-        return _Source(names, scene.codes(names[0]), _MIN_SUPPORT)
-    return _pair(names, *(scene.codes(name) for name in names))
+    """Number the values of one column, or the combinations of several."""
+    codes = reduce(_joint, (scene.codes(name) for name in names))
+    return _Source(names, codes, _MIN_SUPPORT if len(names) == 1 else _MIN_SUPPORT_OF_SEVERAL)
 
 
-def _pair(names: tuple[str, ...], one: Codes, other: Codes) -> _Source:
+def _joint(one: Codes, other: Codes) -> Codes:
     width = int(other.max(initial=0)) + 1
     joint = np.where((one < 0) | (other < 0), -1, one * width + other)
     values, codes = np.unique(joint, return_inverse=True)
     below = int(values[0] == -1)  # where one of the two is missing, both are
-    return _Source(names, codes.astype(np.int64) - below, _MIN_SUPPORT_OF_PAIRS)
+    return codes.astype(np.int64) - below
 
 
 def _generalized(scene: Scene, published: Published, column: QuasiColumn) -> _Cells:
@@ -176,11 +183,19 @@ def _count(source: _Source, cells: _Cells, least: float) -> RecoverableCount:
 
 def _danger(names: tuple[str, ...], quasi: str, count: RecoverableCount, recipe: Recipe) -> Danger:
     number, hidden = count.recovered, count.hidden
-    listed = " and ".join(f"`{name}`" for name in names)
+    *first, last = (f"`{name}`" for name in names)
+    listed = f"{', '.join(first)} and {last}" if first else last
     message = (
         f"From {listed}, released unchanged, an attacker who knows which values go together can infer the "
         f"generalized `{quasi}` of {part(number, hidden, 'rows')}."
     )
     numbers = {"recoverable": shown(number, hidden), "generalized": hidden}
-    accepted = is_accepted(recipe, "recoverable", *names)
-    return Danger("danger.recoverable", (*names, quasi), message, numbers, accepted=accepted)
+    return Danger(
+        "danger.recoverable",
+        (*names, quasi),
+        message,
+        numbers,
+        **acceptance(recipe, "recoverable", *names),
+        refused_as="danger.recoverable",
+        remedy=f"give {listed if len(names) == 1 else 'one of them'} the role quasi or drop",
+    )

@@ -7,41 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from shoal.arrays import IntArray
-from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, is_accepted, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, acceptance, part, shown
 from shoal.dangers.scene import Codes, Scene, Values
-from shoal.errors import Fault, RecipeError
 from shoal.recipe import Recipe
 
-REFUSED = 0.5  # share of rows with a unique value above which a kept column is refused
-
-
-def refuse_unique(values: Values, recipe: Recipe) -> None:
-    """Refuse kept columns that are unique on most rows of a table, unless the recipe accepts them."""
-    people = None if recipe.subject is None else values.codes(recipe.subject)
-    own = {name: own_rows(values.codes(name), people) for name in recipe.named("keep")}
-    refuse_own(own, values.table.height, recipe)
-
-
-def refuse_own(own: Mapping[str, int], rows: int, recipe: Recipe) -> None:
-    """Refuse kept columns that are unique on most rows; `own` counts the rows with a unique value."""
-    faults = [
-        _fault(name, number, rows, recipe)
-        for name, number in own.items()
-        if rows >= MIN_ROWS and number > REFUSED * rows and not is_accepted(recipe, "unique", name)
-    ]
-    if faults:
-        raise RecipeError.from_faults(faults)
-
-
-def _fault(name: str, own: int, rows: int, recipe: Recipe) -> Fault:
-    message = (
-        f"Kept column `{name}` {_has(own, rows, recipe)}: it identifies people as well as an identifier does."
-    )
-    hint = (
-        "give it the role identifier, quasi or drop, or accept the risk: "
-        f'accept = ["unique"] in [columns.{name}] (--accept {name}=unique)'
-    )
-    return Fault("danger.unique_kept", message, hint)
+_MOST = 0.5  # share of rows with a unique value above which a kept column is no better than an identifier
 
 
 def unique(scene: Scene) -> list[Danger]:
@@ -51,23 +21,43 @@ def unique(scene: Scene) -> list[Danger]:
     return unique_dangers(own, scene.released, scene.recipe)
 
 
-def unique_dangers(own: dict[str, int], rows: int, recipe: Recipe) -> list[Danger]:
+def unique_raw(values: Values, recipe: Recipe, *, lost: int = 0) -> list[Danger]:
+    """Find them in a raw table, of which at most `lost` rows will not be released.
+
+    Leaving out other rows can only add unique values, so what is found here is found in the release too.
+    """
+    people = None if recipe.subject is None else values.codes(recipe.subject)
+    own = {name: own_rows(values.codes(name), people) for name in recipe.named("keep", "sensitive")}
+    return unique_dangers(own, values.table.height, recipe, lost=lost)
+
+
+def unique_dangers(own: Mapping[str, int], rows: int, recipe: Recipe, *, lost: int = 0) -> list[Danger]:
     """Report the columns in which a notable share of the rows has a unique value; `own` counts these."""
-    refuse_own({name: own[name] for name in recipe.named("keep")}, rows, recipe)
     return [
         _danger(name, number, rows, recipe)
         for name, number in own.items()
-        if rows >= MIN_ROWS and number > NOTABLE * rows
+        if rows >= MIN_ROWS and number - lost > NOTABLE * rows
     ]
 
 
 def _danger(name: str, own: int, rows: int, recipe: Recipe) -> Danger:
-    role = "Kept" if recipe.columns[name].role == "keep" else "Sensitive"
-    message = (
-        f"{role} column `{name}` {_has(own, rows, recipe)}: an attacker who knows such a value finds the row."
+    is_kept = recipe.columns[name].role == "keep"
+    names_people = is_kept and own > _MOST * rows
+    effect = (
+        "it identifies people as well as an identifier does"
+        if names_people
+        else "an attacker who knows such a value finds the row"
     )
-    numbers = {"own": shown(own, rows), "rows": rows}
-    return Danger("danger.unique", (name,), message, numbers, accepted=is_accepted(recipe, "unique", name))
+    role = "Kept" if is_kept else "Sensitive"
+    return Danger(
+        "danger.unique",
+        (name,),
+        f"{role} column `{name}` {_has(own, rows, recipe)}: {effect}.",
+        {"own": shown(own, rows), "rows": rows},
+        **acceptance(recipe, "unique", name),
+        refused_as="danger.unique_kept" if names_people else "danger.unique",
+        remedy=f"give `{name}` the role identifier, quasi or drop",
+    )
 
 
 def _has(own: int, rows: int, recipe: Recipe) -> str:

@@ -45,6 +45,8 @@ _LEVELS = {level: facts for stage in tables.SCHOOLING.values() for level, facts 
 _MARITAL = list(tables.MARITAL["female"])
 _RACES = [f"race {number}" for number in range(1, tables.N_RACES + 1)]
 _AGES = np.arange(tables.YOUNGEST, tables.OLDEST + 1)
+# In short tables few people share an income, and an occupation reveals the work class.
+_ACCEPTED, _REASON = ("unique", "recoverable"), "nobody in this table exists"
 
 
 def _share_out(total: int, weights: Sequence[float]) -> list[int]:
@@ -338,7 +340,7 @@ def _sections(
         if name in hierarchies:
             columns[name] |= {"kind": "categorical", "hierarchy": hierarchies[name]}
     columns |= {name: {"role": "drop"} for name in others[quasi:]}
-    columns[sensitive] = {"role": "sensitive"}
+    columns[sensitive] = {"role": "sensitive", "accept": dict.fromkeys(_ACCEPTED, _REASON)}
     return {"columns": columns, "privacy": {"k": k}, "method": {"name": method, "seed": 0}}
 
 

@@ -23,7 +23,7 @@ from shoal.recipe.sections import (
     Sections,
 )
 from shoal.recipe.shape import Shape
-from shoal.wording import in_recipe, name_of, no_header, setting
+from shoal.wording import accept_setting, in_recipe, name_of, no_header, setting
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -77,6 +77,8 @@ def schema_fault(error: Any) -> Fault:
     in_goal = parts[:2] == ["privacy", "goal"] and len(parts) > 2
     if in_goal:
         return _goal_fault(error, int(parts[2]), [part for part in parts[3:] if part not in TYPES])
+    if parts[0] == "columns" and parts[2:3] == ["accept"]:
+        parts = parts[:3]  # not the position in the list or table
     place = ".".join(parts)
     if error["type"] == "extra_forbidden":
         *above, key = parts
@@ -95,6 +97,9 @@ def schema_fault(error: Any) -> Fault:
 def _correction(place: str) -> str:
     if place == "privacy.missing":  # easily confused with the key of the same name in [input]
         return f"to list texts that mean missing, set {setting('input', 'missing', 'NA,?')}"
+    if place.startswith("columns.") and place.endswith(".accept"):
+        column = place.removeprefix("columns.").removesuffix(".accept")
+        return f"for example {accept_setting(column, {'unique': 'REASON'})}"
     return "correct the value"
 
 
@@ -130,8 +135,7 @@ def _should_be(error: Any) -> str:
 
 def _is_union_tag(part: object) -> bool:
     return isinstance(part, str) and (
-        part in {"str", "int", "float", "list[str]", "list[list[str]]"}
-        or part.startswith(("dict[", "literal["))
+        part in {"str", "int", "float"} or part.startswith(("dict[", "literal[", "list["))
     )
 
 

@@ -285,8 +285,8 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) ->
         if given is None:
             continue
         below = merged.get(key)
-        is_tree = depth == _IN_COLUMN and key == "hierarchy"  # a single value, although it is a table
-        if is_tree or not isinstance(given, Mapping):
+        is_value = depth == _IN_COLUMN and key in _TABLES
+        if is_value or not isinstance(given, Mapping):
             merged[key] = given
         elif below is None or isinstance(below, Mapping):
             merged[key] = _merged(below or {}, given, depth + 1)
@@ -294,6 +294,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) ->
 
 
 _IN_COLUMN = 2  # depth of a column's keys: columns, name, key
+_TABLES = ("hierarchy", "accept")  # keys of a column whose value may be a table, and is replaced as one
 
 
 def _table(value: object) -> Mapping[str, Any]:

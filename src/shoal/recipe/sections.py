@@ -7,14 +7,27 @@ from fractions import Fraction
 from math import floor
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from shoal.recipe.goals import AnyGoal, Goal, RiskGoal
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
 Danger = Literal["unique", "recoverable", "duplicate", "repeated", "dominated", "alike"]
+Reason = Annotated[str, Field(max_length=500)]
+_NAMES, _REASONS = "list[danger]", "dict[danger]"
 EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+def _accept_form(given: object) -> str:
+    """Tell names alone from names with reasons, so that a fault is about the form that was used."""
+    return _REASONS if isinstance(given, dict) else _NAMES
+
+
+Accept = Annotated[
+    Annotated[list[Danger], Tag(_NAMES)] | Annotated[dict[Danger, Reason], Tag(_REASONS)],
+    Discriminator(_accept_form),
+]
 
 
 class Section(BaseModel):
@@ -63,9 +76,15 @@ class Column(Section):
     order: list[str] | None = None
     hierarchy: str | dict[str, Any] | None = None
     grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    accept: list[Danger] = []
+    accept: Accept = []
     # A manifest must not show the values of a column: this gives only the number of omitted ones.
     omitted: dict[Literal["order", "hierarchy"], int] = {}
+
+    @property
+    def accepted(self) -> dict[str, str]:
+        """The accepted dangers and the reason for each, empty where none was given."""
+        reasons = self.accept if isinstance(self.accept, dict) else dict.fromkeys(self.accept, "")
+        return {name: reason.strip() for name, reason in reasons.items()}
 
     @property
     def lacking(self) -> dict[str, int]:

@@ -59,7 +59,8 @@ class Facts:
     composition : mapping or None
         What this and other tables reveal together; None if there are no others.
     dangers : sequence of mappings
-        What is revealed although every promise holds: `code`, `columns`, `message`, `accepted`.
+        What is revealed although every promise holds: `code`, `columns`, `message`, `accepted`,
+        `reason`.
     shape : Shape
         Shape of the release.
     values : {"generalize", "microaggregate"}

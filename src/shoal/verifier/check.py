@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
 from shoal.verifier.cells.published import check_cells
-from shoal.verifier.dangers import danger_findings
+from shoal.verifier.dangers import accepted_remarks, danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
 from shoal.verifier.goals.registry import measure, unmeasured
 from shoal.verifier.goals.wildcard import wildcard_k
@@ -221,7 +221,7 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     cells = check_cells(open_session, loaded, recipe)
     dangers, noted = danger_findings(source, quasi)
     problems += [*cells.problems, *dangers]
-    remarks += [*cells.remarks, *noted]
+    remarks += [*cells.remarks, *noted, *accepted_remarks(recipe)]
     has_classes = recipe.shape.has_classes
     if has_classes:
         findings = measure(source, quasi)

@@ -1,8 +1,8 @@
 """What a file reveals although its promises hold, as far as the file alone shows it.
 
 Only a kept column that is unique on most rows is a problem, unless the recipe accepts it explicitly.
-Everything else is a remark. In files of fewer than `MIN_ROWS` rows nearly every value is rare and nearly
-every rule holds by chance, so they are not checked.
+Everything else is a remark, and so is what the recipe accepts, with the reason. In files of fewer than
+`MIN_ROWS` rows nearly every value is rare and nearly every rule holds by chance, so they are not checked.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ def danger_findings(source: Source, quasi: Sequence[str]) -> tuple[list[Problem]
         for name in _present(loaded, recipe, "sensitive"):
             remarks += _alike_remarks(source, name, quasi)
     return problems, remarks
+
+
+def accepted_remarks(recipe: Recipe) -> list[str]:
+    """Say which dangers the recipe accepts, and why."""
+    return [
+        f"The recipe accepts `{danger}` of column `{name}`" + (f": {why}" if why else ", without a reason.")
+        for name, column in recipe.columns.items()
+        for danger, why in column.accepted.items()
+    ]
 
 
 def unique_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Problem]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
-from shoal.verifier.dangers import unique_problems
+from shoal.verifier.dangers import accepted_remarks, unique_problems
 from shoal.verifier.header import header_problems
 from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems, read_manifest
 from shoal.verifier.order import is_shuffled, order_problems
@@ -124,7 +124,7 @@ def _verdict(
         groups = int(open_session.row("SELECT count(*) FROM groups")[0])
         goals = [_goal(recipe, diversity)]
         problems += number_problems(claims, Counted(loaded.quasi.rows, groups, goals, suppressed))
-        return conclude(loaded.quasi.rows, groups, None, goals, problems)
+        return conclude(loaded.quasi.rows, groups, None, goals, problems, remarks=accepted_remarks(recipe))
 
 
 def _goal(recipe: Recipe, achieved: int) -> MeasuredGoal:

@@ -36,7 +36,7 @@ def anonymize(
     k: int | None = None,
     goals: Iterable[str | Mapping[str, Any]] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
-    accept: Mapping[str, Iterable[str]] | None = None,
+    accept: Mapping[str, Iterable[str] | Mapping[str, str]] | None = None,
     method: MethodName | Clusterer[Any] | None = None,
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
@@ -70,8 +70,10 @@ def anonymize(
         By column: a file; a nested table, or `{"intervals": [5, 10]}` and the like; a frame whose rows lead
         from a leaf to the root; or a function that is called with each distinct value and returns its
         generalizations from narrow to wide (a list of texts, or a single one).
-    accept : mapping of str to iterable of str, optional
-        By column: the dangers that you accept, such as `["unique"]`. They are still listed.
+    accept : mapping of str to iterable of str, or to mapping of str to str, optional
+        By column: the dangers that you accept, such as `["unique"]`, or each with the reason, such as
+        `{"recoverable": "the code book is public"}`. They are still listed. Unless they are accepted,
+        `unique`, `recoverable` and `duplicate` are refused.
     method : str or Clusterer, optional
         How the classes are found: a name, or an object such as `shoal.cluster.KMember(k=5)`, which has its
         own options, seed and k.
@@ -122,7 +124,7 @@ def anonymize(
     for name, tree in _readable(hierarchies).items():
         columns.setdefault(name, {})["hierarchy"] = tree
     for name, dangers in (accept or {}).items():
-        columns.setdefault(name, {})["accept"] = [dangers] if isinstance(dangers, str) else list(dangers)
+        columns.setdefault(name, {})["accept"] = _accepted(dangers)
     smallest = method.k if k is None and isinstance(method, Clusterer) else k
     given = None if goals is None else [from_text(g) if isinstance(g, str) else dict(g) for g in goals]
     changes = {
@@ -150,6 +152,13 @@ def anonymize(
         raise
     release.numbers.wait_for_bound(progress)
     return release
+
+
+def _accepted(dangers: Iterable[str] | Mapping[str, str]) -> list[str] | dict[str, str]:
+    """Return accepted dangers as a recipe stores them: names alone, or with reasons."""
+    if isinstance(dangers, Mapping):
+        return dict(dangers)
+    return [dangers] if isinstance(dangers, str) else list(dangers)
 
 
 def _method(

@@ -15,7 +15,7 @@ from shoal.dangers import (
     dominated_danger,
     duplicate_dangers,
     recoverable_dangers,
-    refuse_own,
+    refuse,
     repeated_dangers,
     sources,
     unique_dangers,
@@ -84,6 +84,7 @@ def make_distributed(
             bounding = _bounding(found, recipe, timings, progress) if bound else ()
             with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
                 part = _part(found, recipe, repeats, bounding)
+                refuse(part.dangers, recipe)
         except BaseException:
             found.close()
             raise
@@ -121,12 +122,13 @@ def _bounding(
 
 
 def _repeats(table: SparkTable, recipe: Recipe) -> dict[str, Repeats]:
-    """Count the values of kept columns and identifiers; refuse kept columns that are unique on most rows."""
+    """Count the values of kept columns and identifiers; refuse kept columns that single rows out."""
     kept = recipe.named("keep")
     identifiers = [] if recipe.subject is not None else table.usable(recipe.named("identifier"))
     repeats = count_repeats(table, [*kept, *identifiers], recipe)
     if kept:
-        refuse_own({name: repeats[name].own for name in kept}, repeats[kept[0]].rows, recipe)
+        own, rows = {name: repeats[name].own for name in kept}, repeats[kept[0]].rows
+        refuse(unique_dangers(own, rows, recipe, lost=recipe.privacy.may_suppress(rows)), recipe)
     return {name: repeats[name] for name in identifiers}
 
 

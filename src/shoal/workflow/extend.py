@@ -15,7 +15,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.bound.lower_bound import NO_BOUND
 from shoal.cluster.systematic import Systematic
-from shoal.dangers import Values, refuse_unique
+from shoal.dangers import Values, refuse, unique_raw
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe, Shape
@@ -210,7 +210,7 @@ def extend(
         reads=recipe.files | _earlier_reads(release),
         kinds=kinds_of(all_rows, asked),
     )
-    refuse_unique(Values(frame), recipe)
+    refuse(unique_raw(Values(frame), recipe), recipe)
     with stage(timings, "verify", progress):
         extension.verify()
     _warn_unprotected(added, recipe)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from shoal.bound.lower_bound import Bound, recipe_bound
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
-from shoal.dangers import Scene, find_dangers
+from shoal.dangers import Scene, find_dangers, refuse
 from shoal.engine import local
 from shoal.engine.publishing import published_as
 from shoal.errors import GroupShiftWarning
@@ -43,6 +43,7 @@ def make_one_table(job: Job) -> Release:
     with stage(timings, "cluster", job.progress) as tick:
         found = local.run(encoded, recipe, method, tick)
     part = make_part(job, encoded, found, recipe, timings, job.progress)
+    refuse(part.dangers, recipe)
     if recipe.shape.needs_original:
         _warn_of_shift()
     return Release(

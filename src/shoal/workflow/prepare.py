@@ -7,18 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
-from shoal.dangers import Values, refuse_unique, warn_of
+from shoal.dangers import Scene, Values, find_rules, refuse, unique_raw, warn_of
 from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError
 from shoal.recipe import Recipe, Shape
+from shoal.recode.publish import publish
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.encode import encode
 from shoal.table.given import table_of
 from shoal.table.orders import with_orders
 from shoal.workflow.job import Job
@@ -57,7 +60,7 @@ def prepare(
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
         job = Job(table, found, recipe, Values(table), companions, bound, timings, progress)
-        refuse_unique(job.values, found)  # before any work is done
+        _refuse_unique(job)  # before any work is done
     release = _MAKERS[recipe.shape](job)
     if companions.are_several and recipe.shape is not Shape.TWO_TABLES:
         with stage(timings, "composition", progress):
@@ -73,6 +76,22 @@ _MAKERS = {
     Shape.TWO_TABLES: make_two_tables,
     Shape.VIEWS: make_views,
 }
+
+
+def _refuse_unique(job: Job) -> None:
+    """Refuse columns that single rows out; with all else that must be accepted, as far as it is known yet.
+
+    Without classes, nobody knows which cells will be generalized: rules between columns are counted as if
+    all of them were.
+    """
+    recipe, rows = job.recipe, job.table.height
+    found = unique_raw(job.values, recipe, lost=recipe.privacy.may_suppress(rows))
+    if all(danger.accepted for danger in found):
+        return
+    encoded = encode(job.table, recipe)
+    labels = np.zeros(encoded.n_rows, dtype=np.int32)
+    published = publish(encoded, labels, recipe) if recipe.shape.is_generalized else None
+    refuse([*found, *find_rules(Scene(job.values, encoded, recipe, labels, published))], recipe)
 
 
 def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
+from shoal.dangers import refuse
 from shoal.dangers import together as dangers_together
 from shoal.engine import local
 from shoal.errors import Fault, ShoalError
@@ -52,6 +53,8 @@ def make_views(job: Job) -> Release:
         part.numbers.wait_for_bound(share)
         _add(timings, own)
         parts.append(part)
+    dangers = dangers_together([list(part.dangers) for part in parts])
+    refuse(dangers, recipe)
     found = {name: kind for view in views for name, kind in kinds_of(view.encoded, job.asked).items()}
     method, reason = choose(recipe.method.name, job.table.height)
     return Release(
@@ -61,7 +64,7 @@ def make_views(job: Job) -> Release:
         reason=reason,
         seed=recipe.method.seed,
         remarks=(*remarks, *_keep_remarks(recipe)),
-        dangers=dangers_together([list(part.dangers) for part in parts]),
+        dangers=dangers,
         kinds={name: found[name] for name in recipe.quasi},
         **job.about(),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from shoal.cluster.registry import METHODS
-from shoal.dangers import Scene, find_dangers
+from shoal.dangers import Scene, find_dangers, refuse
 from shoal.engine import local
 from shoal.errors import IdentityUnprotectedWarning, KnownSeedWarning
 from shoal.measure.loss import Loss
@@ -43,6 +43,7 @@ def make_two_tables(job: Job) -> Release:
         tables = separate(table, encoded.in_input_order(found.labels), recipe)
         scene = Scene(job.values, encoded, recipe, found.labels, None, recipe.shape.groups)
         dangers = tuple(find_dangers(scene))
+        refuse(dangers, recipe)
         profile = group_profile(table, encoded, found.labels, recipe)
     numbers = Numbers(
         released=tables.quasi.height,

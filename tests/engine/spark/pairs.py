@@ -47,10 +47,13 @@ ROLES = {
 }
 
 
-def recipe_of(cell_rows=None, **sections):
+def recipe_of(cell_rows=None, *, accepts=True, **sections):
     columns = {name: {"role": role} for role, names in ROLES.items() for name in names}
     columns["town"]["hierarchy"] = REGIONS
     columns["score"]["weight"] = 2.0
+    if accepts:
+        columns["again"]["accept"] = ["duplicate"]
+        columns["zip"]["accept"] = {"recoverable": "these towns have one postcode each"}
     given = {"privacy": {"k": 5}, "method": {"name": "mondrian"}, "engine": {"cell_rows": cell_rows}}
     return Recipe.from_dict({"columns": columns, **given, **sections})
 

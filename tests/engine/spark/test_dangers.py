@@ -9,7 +9,8 @@ from shoal.engine.spark.revealed import duplicates_of, recoverable_of
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.workflow import distributed
-from tests.engine.spark.pairs import ROLES, in_cells, released, to_spark, whole
+from tests.engine.spark.made import persisted
+from tests.engine.spark.pairs import ROLES, in_cells, people, recipe_of, released, to_spark, whole
 from tests.spark_sessions import slow
 
 pytestmark = slow
@@ -66,6 +67,22 @@ def test_a_kept_column_that_is_unique_is_refused_before_any_work(spark, monkeypa
         released(table, recipe)
     assert error.value.code == "danger.unique_kept"
     assert [fault.message for fault in error.value.faults] == [f.message for f in local.value.faults]
+
+
+@pytest.mark.parametrize("cell_rows", [None, 250])
+def test_what_nobody_accepts_is_refused_alike_and_leaves_nothing_in_memory(spark, cell_rows):
+    table, recipe = people(600, seed=1), recipe_of(cell_rows, accepts=False)
+    with pytest.raises(RecipeError) as local:
+        released(table, recipe, bound=False)
+    whole(spark), in_cells(spark)  # these stay in Spark's memory
+    before = persisted(spark)
+    with pytest.raises(RecipeError) as error:
+        released(to_spark(spark, table), recipe, bound=False)
+    assert [fault.code for fault in error.value.faults] == ["danger.duplicate", "danger.recoverable"]
+    assert [fault.hint for fault in error.value.faults] == [fault.hint for fault in local.value.faults]
+    if cell_rows is None:
+        assert str(error.value) == str(local.value)
+    assert persisted(spark) == before
 
 
 def test_what_one_person_has_in_several_rows_is_their_own(spark, monkeypatch):

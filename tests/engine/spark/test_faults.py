@@ -21,6 +21,7 @@ TABLE = pl.DataFrame(
         "town": [f"{SECRET} {at % 30}" for at in range(200)],
         "ill": [f"{SECRET} {at % 3}" for at in range(200)],
         "id": [f"{SECRET} {at}" for at in range(200)],
+        "code": [at % 30 for at in range(200)],
     }
 )
 COLUMNS = {
@@ -28,6 +29,7 @@ COLUMNS = {
     "town": {"role": "quasi"},
     "ill": {"role": "sensitive"},
     "id": {"role": "drop"},
+    "code": {"role": "drop"},
 }
 
 
@@ -61,6 +63,9 @@ SECTIONS: dict[str, tuple[dict[str, Any], type[ShoalError], str]] = {
         {"columns": {"town": {"kind": "ordinal", "order": ["a", "b"]}}}, DataError, "data.order",
     ),
     "a kept identifier": ({"columns": {"id": {"role": "keep"}}}, RecipeError, "danger.unique_kept"),
+    "a column that reveals another": (
+        {"columns": {"code": {"role": "keep"}}}, RecipeError, "danger.recoverable",
+    ),
     "no such column": ({"columns": {"nose": {"role": "quasi"}}}, RecipeError, "recipe.unknown_column"),
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
 from shoal.verifier.check import NOT_COUNTED, row_problems
+from shoal.verifier.dangers import accepted_remarks
 from shoal.verifier.goals.registry import unmeasured
 from shoal.verifier.header import header_problems, quasi_columns
 from shoal.verifier.manifest import (
@@ -206,5 +207,5 @@ def _judge(source: Source, quasi: Sequence[str], task: _Task, before: Sequence[P
         goals,
         problems,
         k_wildcard=wildcard_k(source, quasi, facts),
-        remarks=[*([NOT_COUNTED] if not_counted else []), *looked.remarks, *noted],
+        remarks=[*([NOT_COUNTED] if not_counted else []), *looked.remarks, *noted, *accepted_remarks(recipe)],
     )
