@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
     "bound": BASE | {"table"},
+    "inspection": BASE | {"table"},
     "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
@@ -31,8 +32,8 @@ MAY_IMPORT = {
     "workflow": BASE
     | {"table", "bound", "composition", "dangers", "engine", "report", "verifier", "release"}
     | WORK,
-    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow"} | WORK,
-    "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
+    "cli": BASE | {"table", "inspection", "composition", "report", "verifier", "release", "workflow"} | WORK,
+    "__init__": {"errors", "inspection", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, compare, demo, hierarchy, measure, methods, verify, warm
+from shoal.cli import anonymize, compare, demo, hierarchy, inspect, measure, methods, verify, warm
 
 app = typer.Typer(
     name="shoal",
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("inspect")(inspect.inspect)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
 app.command("measure")(measure.measure)
