@@ -1,4 +1,4 @@
-"""Tables with planted identifiers, codes and dependencies, in several languages or with headers that say nothing.
+"""Tables with planted identifiers, codes and dependencies, with headers of seven languages or of none.
 
 Nothing here comes from shoal: words, forms and check digits are the generator's own.
 """
@@ -7,69 +7,20 @@ from __future__ import annotations
 
 import random
 import string
+import tomllib
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
-MISSING = ("", "NA", "?", "n/a", "-")
-GIVEN = {
-    "en": "Oliver Amelia Harry Isla Jacob Poppy Freddie Archie Rosie Theodore Evie Alfie Matilda Reggie Ivy".split(),
-    "de": "Jürgen Hannelore Sören Waltraud Björn Käthe Detlef Roswitha Torsten Annegret Jörg Mareike Ole".split(),
-    "fr": "Gaspard Océane Thibault Maëlys Loïc Clémence Benoît Solène Rémi Margaux Cédric Anaïs Gaël".split(),
-    "es": "Íñigo Begoña Jesús Macarena Álvaro Inmaculada Gonzalo Remedios Aitor Nerea Xavier Montse".split(),
-    "pl": "Zdzisław Bożena Mirosław Grażyna Sławomir Wiesława Leszek Urszula Bartosz Kinga Szymon Oliwia".split(),
-    "tr": "Çağlar Şule Gökhan Ümit Özlem Tuğba Serkan Pınar Volkan Derya İrem Barış".split(),
-}
-SYLLABLES = ("Ber Kro Val Mon Sal Tor Lin Gra Hol Pet Rad Ste Fal Bru Nor".split(),
-             "ger man sky ley aud ez ini ova sen berg ton elli ard inger".split())  # fmt: skip
-STREETS = {
-    "en": "{n} {w} Street", "de": "{w}straße {n}", "fr": "{n} rue de {w}", "es": "Calle {w} {n}",
-    "pl": "ul. {w} {n}", "tr": "{w} Sokak {n}",
-}  # fmt: skip
-SENTENCES = (
-    "Patient came in late and wanted to talk about", "Rang twice, nobody answered; will try again because of",
-    "Herr oder Frau klagt seit Wochen über", "Nouvelle visite prévue, à surveiller :",
-    "El cliente pidió otra copia del contrato y", "Zgłosił problem z fakturą oraz",
-)  # fmt: skip
-TOPICS = "headaches,the invoice,his sister,Rückenschmerzen,la facture,el jardín,pogodę,noise at night".split(
-    ","
+WORDS = tomllib.loads((Path(__file__).parent / "planted.toml").read_text(encoding="utf-8"))
+MISSING, TOPICS, SENTENCES, SYLLABLES = (
+    WORDS[key] for key in ("missing", "topics", "sentences", "syllables")
 )
-JOBS = "baker,bricklayer,nurse,notary,plumber,teacher,pilot,welder,cook,farmer,clerk,judge".split(",")
-CITIES = {
-    "North": ["Aberfoyle", "Dunmore", "Kelso", "Largs"], "South": ["Bexhill", "Lewes", "Poole"],
-    "East": ["Cromer", "Diss", "Ely", "Louth", "Wells"], "West": ["Bude", "Looe", "Truro"],
-}  # fmt: skip
-HEADERS = {
-    "en": {"email": "Contact e-mail", "phone": "Mobile no", "name": "Full name", "given": "First Name", "iban": "IBAN",
-           "national": "National ID", "uuid": "guid", "number": "Customer No", "url": "Profile URL", "ip": "last_ip",
-           "text": "Remarks", "street": "Street address", "card": "card_number", "region": "region", "job": "isco",
-           "icd": "icd10", "nuts": "nuts3", "month": "birth month", "year": "year_of_birth", "district": "county fips",
-           "code": "status", "label": "status text", "city": "town", "state": "area", "age": "age",
-           "height": "height cm", "wage": "yearly wage", "lab": "crp", "visits": "visits"},
-    "de": {"email": "E-Mail-Adresse", "phone": "Tel. privat", "name": "Vor- und Nachname", "given": "Rufname",
-           "iban": "Kontoverbindung", "national": "Steuer-ID", "uuid": "Datensatz-UUID", "number": "Kundennummer",
-           "url": "Webseite", "ip": "IP-Adresse", "text": "Bemerkung", "street": "Straße", "card": "Kreditkarte",
-           "region": "Regionalschlüssel", "job": "Berufsgruppe", "icd": "Hauptdiagnose", "nuts": "Kreis",
-           "month": "Geburtsmonat", "year": "Geburtsjahr", "district": "Landkreis", "code": "Status_Schlüssel",
-           "label": "Statustext", "city": "Wohnort", "state": "Gebiet", "age": "Alter", "height": "Körpergröße",
-           "wage": "Jahreslohn", "lab": "Messwert", "visits": "Anzahl Besuche"},
-    "fr": {"email": "Courriel", "phone": "Téléphone", "name": "Nom et prénom", "given": "Prénom", "iban": "Compte IBAN",
-           "national": "N° sécurité sociale", "uuid": "identifiant", "number": "N° dossier", "url": "Site web",
-           "ip": "Adresse IP", "text": "Commentaires", "street": "Adresse", "card": "Carte bancaire",
-           "region": "Région (code)", "job": "Profession", "icd": "Diagnostic", "nuts": "Département",
-           "month": "Mois de naissance", "year": "Année de naissance", "district": "Arrondissement",
-           "code": "Statut", "label": "Libellé", "city": "Ville", "state": "Zone", "age": "Âge", "height": "Taille",
-           "wage": "Salaire", "lab": "Mesure", "visits": "Nombre de visites"},
-    "es": {"email": "Correo electrónico", "phone": "Teléfono móvil", "name": "Nombre y apellidos", "given": "Nombre",
-           "iban": "Cuenta", "national": "DNI", "uuid": "Identificador", "number": "Nº expediente", "url": "Sitio web",
-           "ip": "Dirección IP", "text": "Observaciones", "street": "Domicilio", "card": "Tarjeta",
-           "region": "Comunidad", "job": "Ocupación", "icd": "Diagnóstico", "nuts": "Provincia",
-           "month": "Mes nacimiento", "year": "Año nacimiento", "district": "Distrito", "code": "Situación",
-           "label": "Descripción situación", "city": "Localidad", "state": "Zona", "age": "Edad", "height": "Altura",
-           "wage": "Sueldo", "lab": "Medida", "visits": "Número de visitas"},
-}  # fmt: skip
+GIVEN = {language: names.split() for language, names in WORDS["given"].items()}
+STREETS, CITIES, HEADERS = WORDS["streets"], WORDS["cities"], WORDS["headers"]
 SILENT = (lambda at: f"v{at}", lambda at: f"X_{at:02d}", lambda at: f"feld{at}", lambda at: f"F{at + 10}",
           lambda at: f"q{at}a", lambda at: f"Unnamed: {at}")  # fmt: skip
 
@@ -90,7 +41,7 @@ def plant(seed: int) -> Planted:
     """Make a table of random size, language and columns."""
     rng = random.Random(seed)
     rows = rng.choice([150, 400, 1000, 2500])
-    language = rng.choice([*HEADERS, "silent"])
+    language = "silent" if rng.random() < 0.4 else rng.choice(list(HEADERS))
     made: list[tuple[str, list[str]]] = []
     found = Planted(pl.DataFrame(), language)
     names: dict[int, str] = {}
@@ -137,10 +88,11 @@ def plant_dependencies(found: Planted, add: Callable[..., str], rng: random.Rand
     found.dependencies[code, label] = found.dependencies[label, code] = "exact"
     state_of = {city: state for state, cities in CITIES.items() for city in cities}
     cities = zipf(rng, list(state_of), rows)
-    wrong = rng.choice([0, 0.01, 0.02])
+    wrong = rng.choice([0, 0.01, 0.03])
     states = [rng.choice(list(CITIES)) if rng.random() < wrong else state_of[city] for city in cities]
+    is_exact = all(state_of[city] == state for city, state in zip(cities, states, strict=True))
     city, state = add("city", cities), add("state", states)
-    found.dependencies[city, state] = "exact" if wrong == 0 else "nearly"
+    found.dependencies[city, state] = "exact" if is_exact else "nearly"
     found.plain[city], found.plain[state] = "city", "state"
 
 
@@ -174,8 +126,9 @@ def full_names(rng: random.Random, rows: int) -> list[str]:
     )
     found = []
     for given, last in people(rng, rows):
-        if form == "upper":
-            found.append(f"{last} {given}".upper())
+        if form in ("upper", "lower"):
+            text = f"{last} {given}"
+            found.append(text.upper() if form == "upper" else text.lower())
         else:
             found.append(form.format(given, last, rng.choice("ABEJKMR"), family(rng)))
     return found
@@ -194,18 +147,11 @@ def emails(rng: random.Random, rows: int) -> list[str]:
 
 
 def phones(rng: random.Random, rows: int) -> list[str]:
-    forms = [
-        "+49 {0} {1}",
-        "0{0}/{1}",
-        "(0{0}) {1}",
-        "+33 {2} {2} {2} {2} {2}",
-        "{0}-{0}-{3}",
-        "0{0} {1}",
-        "0034{0}{1}",
-    ]
+    forms = ["+49 {0} {1}", "0{0}/{1}", "(0{0}) {1}", "+33 6 {2} {3}", "{0}-{0}-{3}", "0{0} {1}", "0034{0}{1}",
+             "0{0}{1}", "{0}{1}"]  # fmt: skip
     some = rng.sample(forms, rng.choice([1, 1, 3]))
     return [
-        rng.choice(some).format(rng.randint(151, 899), digits(rng, 7), digits(rng, 2), digits(rng, 4))
+        rng.choice(some).format(rng.randint(151, 899), digits(rng, 7), digits(rng, 4), digits(rng, 4))
         for _ in range(rows)
     ]
 
@@ -288,6 +234,13 @@ def numbers(rng: random.Random, rows: int) -> list[str]:
     return [make(at) for at in range(rows)]
 
 
+def repeated(rng: random.Random, rows: int) -> list[str]:
+    """Numbers of people who have a few rows each."""
+    form = rng.choice(["P{:05d}", "{:08d}", "{:d}"])
+    pool = rng.sample(range(10_000, 99_999), rows // 4)
+    return [form.format(rng.choice(pool)) for _ in range(rows)]
+
+
 def urls(rng: random.Random, rows: int) -> list[str]:
     return [f"https://social.example.com/{given.lower()}{digits(rng, 4)}" for given, _ in people(rng, rows)]
 
@@ -320,7 +273,7 @@ def cards(rng: random.Random, rows: int) -> list[str]:
 IDENTIFIERS = {
     "email": emails, "phone": phones, "name": full_names, "given": given_names, "iban": ibans,
     "national": nationals, "uuid": uuids, "number": numbers, "url": urls, "ip": ips, "text": texts,
-    "street": streets, "card": cards,
+    "street": streets, "card": cards, "repeated": repeated,
 }  # fmt: skip
 
 
@@ -365,9 +318,28 @@ def years(rng: random.Random, rows: int) -> list[str]:
     return [str(int(rng.triangular(1931, 2005))) for _ in range(rows)]
 
 
+def sexes(rng: random.Random, rows: int) -> list[str]:
+    return rng.choices(rng.choice([["1", "2"], ["0", "1"], ["1", "2", "9"]]), k=rows)
+
+
+def postcodes(rng: random.Random, rows: int) -> list[str]:
+    centres = [rng.randint(10, 99) for _ in range(8)]
+    codes = sorted({f"{rng.choice(centres)}{rng.randint(0, 999):03d}" for _ in range(max(20, rows // 8))})
+    return zipf(rng, codes, rows)
+
+
+def days(rng: random.Random, rows: int) -> list[str]:
+    form = rng.choice(["{d:02d}.{m:02d}.{y}", "{y}-{m:02d}-{d:02d}", "{m:02d}/{d:02d}/{y}", "{d}.{m}.{y}"])
+    return [
+        form.format(d=rng.randint(1, 28), m=rng.randint(1, 12), y=rng.randint(1930, 2010))
+        for _ in range(rows)
+    ]
+
+
 CODES = {
     "region": ("categorical", regions), "job": ("categorical", occupations), "district": ("categorical", districts),
     "icd": ("categorical", icds), "nuts": ("categorical", nuts), "month": ("date", months), "year": ("date", years),
+    "sex": ("categorical", sexes), "zip": ("categorical", postcodes), "born": ("date", days),
 }  # fmt: skip
 PLAIN = {
     "age": lambda rng, rows: [str(int(rng.triangular(18, 95, 44))) for _ in range(rows)],

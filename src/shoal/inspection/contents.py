@@ -200,7 +200,7 @@ def _are_single_names(sample: Sample) -> bool:
     if len(words) < 0.9 * len(sample.texts) or sample.distinct < 12:
         return False
     return (
-        share_of(words, word_list("given name").__contains__) > 0.4
+        share_of(words, word_list("given name").__contains__) > 0.35
         or share_of(words, word_list("family name").__contains__) > 0.25
     )
 

@@ -142,15 +142,21 @@ _CODES = ("code", "postcode", "place", "country", "occupation", "sex", "marital 
 _NUMBERS = ("age", "number", "household", "body", "money", "survey weight", "coordinates", "score")
 
 
+_FIRST_CODES = (10, 11, 100, 101, 1000, 1001)
+_TAIL = 0.03  # share of the rows by which frequencies may rise by chance where they are small
+
+
 def _are_few_codes(values: np.ndarray, counts: np.ndarray) -> bool:
-    """Return whether a few integers are codes: they start at 0 or 1, or are of one length with gaps."""
+    """Return whether a few integers are codes: they start as codes do, or are of one length with gaps."""
     low, high = int(values[0]), int(values[-1])
     if low < 0:
         return False
     if low > 1:
-        return len(str(low)) == len(str(high)) and len(values) < high - low + 1
-    if low == 0 and len(values) > 3 and bool((np.diff(counts[: len(values)]) <= 0).all()):
-        return False  # 0 is the most frequent, and each more is rarer: a count of something
+        has_gaps = len(values) < high - low + 1
+        return len(str(low)) == len(str(high)) and (has_gaps or low in _FIRST_CODES)
+    rising = np.diff(counts).clip(min=0).sum()
+    if low == 0 and len(values) > 3 and rising < _TAIL * counts.sum():
+        return False  # 0 is the most frequent, and each further one is rarer: a count of something
     return high < 1000 and (high - low + 1 <= 3 * len(values) or high < 100)
 
 

@@ -59,7 +59,23 @@ def _unnamed(found: Profile, kind: Found) -> Meaning:
         return Meaning("nearly unique", f"{found.unique_share:.0%} of the rows have a value of their own")
     if _are_record_numbers(found):
         return Meaning("record number", "nearly every row has its own integer, consecutive or of one length")
+    if kind.kind == "categorical" and _are_numbers_of_people(found):
+        return Meaning("record number", "codes of one length that repeat about equally often, as people do")
     return Meaning(None, UNKNOWN)
+
+
+def _are_numbers_of_people(found: Profile) -> bool:
+    """Return whether codes of one length, five characters or more, repeat as if drawn evenly.
+
+    Places and professions have frequent and rare values. If each person has a few rows, the variance of the
+    rows per person is about their mean.
+    """
+    lengths = found.texts.str.len_chars()
+    if found.distinct < 30 or found.spread < 0.04 or lengths.min() != lengths.max() or lengths[0] < 5:
+        return False
+    if not bool(found.texts.str.contains(r"^[A-Za-z]{0,3}[0-9]+$").all()):
+        return False
+    return float(found.counts.var()) <= 2 * float(found.counts.mean())
 
 
 def _are_record_numbers(found: Profile) -> bool:

@@ -12,7 +12,7 @@ from shoal.arrays import LongArray
 from shoal.inspection.contents import Sample
 
 RARE = 10  # values with fewer rows are never shown
-_SAMPLE = 1000  # different values that are looked at one by one
+_SAMPLE = 500  # different values that are looked at one by one
 _DENSE = 1 << 22  # range of whole numbers that are counted in one array
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -94,14 +96,33 @@ def has_header(records: list[list[str]]) -> bool:
 
 
 def _vote(cell: str, below: list[str]) -> int:
-    """Return 1 if a cell differs in kind from those below it, -1 if it could be one of them."""
-    data = sum(bool(_DATUM.fullmatch(other)) for other in below)
-    if data < 0.8 * len(below):
-        return -1 if cell in below else 0
-    if not _DATUM.fullmatch(cell):
+    """Return 1 if a cell differs in form from those below it, -1 if it could be one of them, 0 in doubt."""
+    filled = [other for other in below if other]
+    data = sum(bool(_DATUM.fullmatch(other)) for other in filled)
+    if data < 0.8 * len(filled):
+        return -1 if cell in filled else _vote_by_form(cell, filled)
+    if not filled or not _DATUM.fullmatch(cell):
+        return int(bool(filled))
+    years = sum(bool(_YEAR.fullmatch(other)) for other in filled)
+    return 1 if _YEAR.fullmatch(cell) and years < 0.5 * len(filled) else -1
+
+
+def _vote_by_form(cell: str, below: list[str]) -> int:
+    """Compare a text with texts that are nearly all of one form, such as `A9` for P1234567."""
+    form, times = Counter(map(_form, below)).most_common(1)[0]
+    if times < 0.8 * len(below):
+        return 0
+    if _form(cell) != form:
         return 1
-    years = sum(bool(_YEAR.fullmatch(other)) for other in below)
-    return 1 if _YEAR.fullmatch(cell) and years < 0.5 * len(below) else -1
+    return -1 if any(char in form for char in "9 @") else 0  # a single word may be a name or a value
+
+
+def _form(text: str) -> str:
+    """Return the classes of a text's characters: A for capital letters, a for others, 9 for digits."""
+    classes = (
+        "9" if char.isdigit() else "A" if char.isupper() else "a" if char.isalpha() else char for char in text
+    )
+    return "".join(char for char, _ in groupby(classes))
 
 
 def _source(reader: Any, given: Input, found: bool | None = None) -> Source:
