@@ -44,12 +44,10 @@ def plant(seed: int) -> Planted:
     language = "silent" if rng.random() < 0.4 else rng.choice(list(HEADERS))
     made: list[tuple[str, list[str]]] = []
     found = Planted(pl.DataFrame(), language)
-    names: dict[int, str] = {}
     silent = rng.choice(SILENT)
 
     def add(form: str, cells: list[str], *, gaps: bool = True) -> str:
         header = silent(len(made) + 1) if language == "silent" else HEADERS[language][form]
-        names[len(made)] = header
         made.append((header, with_gaps(cells, rng) if gaps else cells))
         return header
 
@@ -147,8 +145,8 @@ def emails(rng: random.Random, rows: int) -> list[str]:
 
 
 def phones(rng: random.Random, rows: int) -> list[str]:
-    forms = ["+49 {0} {1}", "0{0}/{1}", "(0{0}) {1}", "+33 6 {2} {3}", "{0}-{0}-{3}", "0{0} {1}", "0034{0}{1}",
-             "0{0}{1}", "{0}{1}"]  # fmt: skip
+    forms = ["+49 {0} {1}", "0{0}/{1}", "(0{0}) {1}", "+33 6 {2} {3}", "{0}-{0}-{3}", "0{0} {1}",
+             "0034{0}{1}", "0{0}{1}", "{0}{1}"]  # fmt: skip
     some = rng.sample(forms, rng.choice([1, 1, 3]))
     return [
         rng.choice(some).format(rng.randint(151, 899), digits(rng, 7), digits(rng, 4), digits(rng, 4))
@@ -337,10 +335,17 @@ def days(rng: random.Random, rows: int) -> list[str]:
 
 
 CODES = {
-    "region": ("categorical", regions), "job": ("categorical", occupations), "district": ("categorical", districts),
-    "icd": ("categorical", icds), "nuts": ("categorical", nuts), "month": ("date", months), "year": ("date", years),
-    "sex": ("categorical", sexes), "zip": ("categorical", postcodes), "born": ("date", days),
-}  # fmt: skip
+    "region": ("categorical", regions),
+    "job": ("categorical", occupations),
+    "icd": ("categorical", icds),
+    "district": ("categorical", districts),
+    "nuts": ("categorical", nuts),
+    "month": ("date", months),
+    "year": ("date", years),
+    "sex": ("categorical", sexes),
+    "zip": ("categorical", postcodes),
+    "born": ("date", days),
+}
 PLAIN = {
     "age": lambda rng, rows: [str(int(rng.triangular(18, 95, 44))) for _ in range(rows)],
     "height": lambda rng, rows: [str(round(rng.gauss(171, 10))) for _ in range(rows)],

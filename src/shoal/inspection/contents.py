@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from shoal.inspection.headers import folded, word_list
-from shoal.inspection.national import is_card, is_iban, national_number
+from shoal.inspection.national import agree, is_card, is_iban, national_number
 
 NEARLY_ALL = 0.85
 _CHECKED = 0.8  # of values with check digits: some are mistyped, but chance gives a tenth at most
@@ -82,11 +82,11 @@ def share_of(texts: Sequence[str], test: Callable[[str], object]) -> float:
 
 
 def _form(pattern: re.Pattern[str], share: float = NEARLY_ALL) -> Callable[[Sample], bool]:
-    return lambda sample: share_of(sample.texts, pattern.fullmatch) >= share
+    return lambda sample: agree(sample.texts, pattern.fullmatch, share)
 
 
 def _checked(check: Callable[[str], bool]) -> Callable[[Sample], bool]:
-    return lambda sample: len(sample.texts) >= _ENOUGH and share_of(sample.texts, check) >= _CHECKED
+    return lambda sample: len(sample.texts) >= _ENOUGH and agree(sample.texts, check, _CHECKED)
 
 
 def _is_network_address(text: str) -> bool:
@@ -100,7 +100,7 @@ def _is_network_address(text: str) -> bool:
 
 
 def _are_network_addresses(sample: Sample) -> bool:
-    return share_of(sample.texts, _is_network_address) >= NEARLY_ALL
+    return agree(sample.texts, _is_network_address, NEARLY_ALL)
 
 
 def _national(sample: Sample) -> str | None:
@@ -115,9 +115,7 @@ def _are_phones(sample: Sample) -> bool:
         marked = text[0] in "+0(" or sum(char in " ()/.-" for char in text) >= 2
         return bool(_PHONE.fullmatch(text)) and 7 <= digits <= 15 and marked and text.count(".") != 1
 
-    return (
-        sample.distinct >= _ENOUGH and sample.spread > 0.2 and share_of(sample.texts, is_phone) >= NEARLY_ALL
-    )
+    return sample.distinct >= _ENOUGH and sample.spread > 0.2 and agree(sample.texts, is_phone, NEARLY_ALL)
 
 
 def _are_sexes(sample: Sample) -> bool:
@@ -143,7 +141,7 @@ def _are_nuts_codes(sample: Sample) -> bool:
             and bool(_NUTS.fullmatch(text))
         )
 
-    return sample.distinct >= _ENOUGH and share_of(sample.texts, is_nuts) >= 0.95
+    return sample.distinct >= _ENOUGH and agree(sample.texts, is_nuts, 0.95)
 
 
 def _are_postcodes(sample: Sample) -> bool:
@@ -174,7 +172,7 @@ def _given_and_family(texts: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _are_full_names(sample: Sample) -> bool:
     texts = sample.texts
-    if sample.distinct < _ENOUGH or share_of(texts, _is_name_shaped) < NEARLY_ALL:
+    if sample.distinct < _ENOUGH or not agree(texts, _is_name_shaped, NEARLY_ALL):
         return False
     first, last = _given_and_family(texts)
     if len(first) < 0.7 * len(texts):

@@ -66,6 +66,9 @@ def inspect(
     >>> found.identifiers, found.named("quasi")
     (['name', 'patient'], ['birth_date', 'sex', 'postcode', 'profession'])
     """
+    if header and names is not None:
+        message = "The input has a header, but column names are given too."
+        raise RecipeError("recipe.invalid", message, "give names only for a table without a header line")
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         source = load(data, _input(missing, names, separator, encoding), header)

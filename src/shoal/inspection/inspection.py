@@ -158,7 +158,7 @@ class Inspection:
         for column in self.columns:
             about = f"{column.role:<10}  {column.kind:<11}  {column.reason}"
             lines.append(f"  {printable(column.name):<{wide}}  {about}")
-        lines += [f"  {printable(line)}" for line in self.found_lines()]
+        lines += [f"  {line}" for line in self.found_lines()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -189,7 +189,8 @@ class Inspection:
         """Return what singles people out, and what determines what, in sentences."""
         lines = [f"unique on all columns that others may know: {self.unique:,} of {self.rows:,} rows"]
         lines += [f"singles out: {one}" for one in self.combinations]
-        return lines + [f"dependency: {one}" for one in once(self.dependencies)]
+        lines += [f"dependency: {one}" for one in once(self.dependencies)]
+        return [printable(line) for line in lines]
 
 
 def _relative(path: Path, folder: Path) -> str:

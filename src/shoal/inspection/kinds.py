@@ -5,11 +5,13 @@ Integers are not always numbers: regions 1 to 10 are names, and so are codes of 
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from shoal.inspection.national import agree
 from shoal.inspection.profile import Profile
 from shoal.recipe import Column
 from shoal.table.kinds import TextCounts, settle
@@ -59,12 +61,11 @@ def find_kind(found: Profile, hints: list[str]) -> Found:
 
 
 def _text_kind(found: Profile, hints: list[str]) -> Found:
-    sample = pl.Series(found.sample.texts)
     for precision, forms in (("day", _DAY_FORMS), ("month", _MONTH_FORMS)):
         for form in forms:
-            if _share(sample, form) >= _NEARLY_ALL:
+            if agree(found.sample.texts, re.compile(form).match, _NEARLY_ALL):
                 return _date_kind(found, form, precision)  # type: ignore[arg-type]
-    counts = TextCounts.of(sample)
+    counts = TextCounts.of(pl.Series(found.sample.texts))
     if counts.numbers < 0.5 * counts.cells:
         return Found("categorical", "the values are texts")
     counts = TextCounts.of(found.texts, pl.Series(found.counts))
@@ -75,10 +76,6 @@ def _text_kind(found: Profile, hints: list[str]) -> Found:
         return Found("categorical", "integers with leading zeros are codes")
     _, numbers = settle(found.texts, Column(role="quasi", kind="numeric"))
     return _number_kind(found, numbers, hints)
-
-
-def _share(texts: pl.Series, form: str) -> float:
-    return float(texts.str.contains(form).mean() or 0)  # type: ignore[arg-type]
 
 
 def _date_kind(found: Profile, form: str, precision: Precision) -> Found:

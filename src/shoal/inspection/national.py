@@ -185,6 +185,18 @@ def _british(text: str) -> bool:
     return bool(re.fullmatch(r"[A-CEGHJ-PR-TW-Z]{2}\d{6}[A-D]", text.upper().replace(" ", "")))
 
 
+def agree(texts: Sequence[str], test: Callable[[str], object], share: float) -> bool:
+    """Return whether at least this share of the texts pass a test; stop when too many have failed."""
+    may_fail = (1 - share) * len(texts) + 1e-9
+    failed = 0
+    for text in texts:
+        if not test(text):
+            failed += 1
+            if failed > may_fail:
+                return False
+    return bool(texts)
+
+
 # Those with their own punctuation are checked as written, the others without spaces, dots and hyphens.
 _AS_WRITTEN: dict[str, Callable[[str], bool]] = {
     "US Social Security": _american, "UK National Insurance": _british, "Danish CPR": _danish,
@@ -211,6 +223,6 @@ def national_number(texts: Sequence[str], share: float) -> str | None:
     plain = [_SPACES.sub("", text) for text in texts]
     for checks, forms in ((_AS_WRITTEN, texts), (_PLAIN, plain)):
         for name, check in checks.items():
-            if sum(map(check, forms)) >= share * len(texts):
+            if agree(forms, check, share):
                 return name
     return None

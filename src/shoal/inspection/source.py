@@ -96,15 +96,18 @@ def has_header(records: list[list[str]]) -> bool:
 
 
 def _vote(cell: str, below: list[str]) -> int:
-    """Return 1 if a cell differs in form from those below it, -1 if it could be one of them, 0 in doubt."""
+    """Return more than 0 if a cell differs in form from those below it, less if it could be one of them.
+
+    A number above numbers, or a word above them, counts twice.
+    """
     filled = [other for other in below if other]
     data = sum(bool(_DATUM.fullmatch(other)) for other in filled)
     if data < 0.8 * len(filled):
         return -1 if cell in filled else _vote_by_form(cell, filled)
     if not filled or not _DATUM.fullmatch(cell):
-        return int(bool(filled))
+        return 2 * bool(filled)
     years = sum(bool(_YEAR.fullmatch(other)) for other in filled)
-    return 1 if _YEAR.fullmatch(cell) and years < 0.5 * len(filled) else -1
+    return 2 if _YEAR.fullmatch(cell) and years < 0.5 * len(filled) else -2
 
 
 def _vote_by_form(cell: str, below: list[str]) -> int:
