@@ -107,7 +107,9 @@ def test_an_exception_is_counted_without_the_row_itself():
     assert found["city", "state"].share == pytest.approx(199 / 200)
     assert not found["city", "state"].exact
     assert found["city", "state"].mutual
-    assert str(found["city", "state"]) == "city determines in 99.5% of the rows state and the other way round"
+    assert (
+        str(found["city", "state"]) == "city determines state in 99.5% of the rows, and the other way round"
+    )
 
 
 def test_nearly_unique_values_determine_nothing():
@@ -127,3 +129,29 @@ def test_dependencies_agree_with_the_reference(cells):
     table = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.String}, orient="row")
     for one in find_dependencies(profiles(table)):
         assert one.share == pytest.approx(float(reference.predicted(rows, one.source, one.target)))
+
+
+def test_a_wide_table_is_counted_in_part(monkeypatch):
+    from shoal.inspection import dependencies
+
+    table = pl.DataFrame({"city": ["A", "B", "C", "D"] * 500, "state": ["n", "n", "s", "s"] * 500})
+    table = table.with_columns(other=pl.int_range(2000).cast(pl.String).str.slice(0, 2))
+    whole = find_dependencies(profiles(table))
+    monkeypatch.setattr(dependencies, "_WORK", 1500)  # of 6000: about every fourth row
+    rows = dependencies._rows(profiles(table), 3)
+    assert 200 < len(rows) < 1000
+    assert find_dependencies(profiles(table)) == whole
+    shuffled = table.sample(fraction=1, shuffle=True, seed=1)
+    part, other = (frame[found].sort(pl.all()) for frame, found in
+                   ((table, rows), (shuffled, dependencies._rows(profiles(shuffled), 3))))  # fmt: skip
+    assert part.equals(other)
+
+
+def test_in_a_large_table_the_sets_that_are_counted_are_counted_exactly(monkeypatch):
+    monkeypatch.setattr(sets, "_WORK", 1)  # at least 20 sets are counted
+    names = list("abcdefgh")
+    rows = [{name: str(at // 3**place % 3) for place, name in enumerate(names)} for at in range(0, 6561, 13)]
+    singled = sets.find_combinations(profiles(pl.DataFrame(rows)))
+    assert singled.combinations
+    for columns, unique in listed(singled):
+        assert unique == reference.unique_rows(rows, columns)

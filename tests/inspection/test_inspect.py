@@ -106,6 +106,29 @@ def test_columns_that_cannot_be_read_are_dropped():
     assert shoal.inspect(mixed).named("drop") == ["mixed"]
 
 
+def test_numbers_that_cannot_be_used_as_such():
+    table = pl.DataFrame(
+        {
+            "infinite": [1.5, float("inf"), 2.5, 3.5] * 10,
+            "large": ["99999999999999999999999", "99999999999999999999998", "0.5", "1"] * 10,
+            "sex": ["f", "m"] * 20,
+        }
+    )
+    found = shoal.inspect(table)
+    assert [(column.kind, column.role) for column in found.columns[:2]] == [
+        ("numeric", "drop"),
+        ("categorical", "quasi"),
+    ]
+    assert shoal.anonymize(table, found.to_recipe(), bound=False).k >= 5
+
+
+def test_long_lists_of_dependencies_are_cut():
+    table = pl.DataFrame({f"c{at}": [f"{at}-{row % 4}" for row in range(40)] for at in range(8)})
+    found = shoal.inspect(table)
+    assert len(found.dependencies) == 8 * 7
+    assert repr(found).endswith("and 8 more")  # of 28 mutual ones
+
+
 def test_an_ordered_type_stays_ordinal():
     levels = pd.Categorical(["low", "high", "mid", "low"] * 10, ["low", "mid", "high"], ordered=True)
     table = pd.DataFrame({"level": levels, "age": [31, 33, 35, 37] * 10})
@@ -154,6 +177,7 @@ def test_any_column_name_fits_into_the_recipe(name):
         (["people.csv", "--write", "absent/recipe.toml"], "output.unwritable"),
         (["people.csv", "--write", "there.toml"], "output.exists"),
         (["empty.csv"], "data.empty"),
+        (["typed.parquet", "--names", "a,b"], "recipe.invalid"),
     ],
 )
 def test_faults(arguments, code, tmp_path, monkeypatch):
@@ -161,6 +185,7 @@ def test_faults(arguments, code, tmp_path, monkeypatch):
     (tmp_path / "people.csv").write_text(f"age,city\n31,{MARK}\n40,Rome\n")
     (tmp_path / "there.toml").write_text("# mine\n")
     (tmp_path / "empty.csv").write_text("")
+    pl.DataFrame({"age": [31]}).write_parquet(tmp_path / "typed.parquet")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     done = run("inspect", *arguments, "--json")
     assert (done.exit_code, json.loads(done.stdout)["error"]["code"]) == (2, code)

@@ -112,7 +112,8 @@ def _print(found: Inspection, written: Path | None) -> None:
     console = Console()
     table = Table(title=f"{found.rows:,} rows, {len(found.columns)} columns", title_justify="left")
     for head in heads:
-        table.add_column(head, justify="right" if head in ("distinct", "missing", "unique") else "left")
+        is_number = head in ("distinct", "missing", "unique")
+        table.add_column(head, justify="right" if is_number else "left", overflow="fold")
     for row in found.table():
         table.add_row(*map(Text, row[:-1]))
     console.print(table)
@@ -131,7 +132,7 @@ def _print(found: Inspection, written: Path | None) -> None:
 
 def _sections(found: Inspection) -> list[tuple[str, list[str]]]:
     """Return what is printed below the table: titles with their lines."""
-    from shoal.inspection.inspection import once
+    from shoal.inspection.inspection import shortened
 
     columns = [f"{one.name}: {one.role} - {one.reason}" for one in found.columns]
     parts = [
@@ -143,6 +144,6 @@ def _sections(found: Inspection) -> list[tuple[str, list[str]]]:
         ("Suggested roles:", columns),
         (f"Unique on all columns that others may know: {unique}. What each column contributes:", parts),
         ("The smallest sets of columns that single people out:", [str(one) for one in found.combinations]),
-        ("Columns that determine others:", [str(one) for one in once(found.dependencies)]),
+        ("Columns that determine others:", shortened(found.dependencies)),
     ]
     return [(title, lines) for title, lines in sections if lines]

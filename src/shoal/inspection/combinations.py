@@ -18,7 +18,7 @@ Keys = npt.NDArray[np.uint64]
 SINGLES_OUT = 0.05  # share of unique rows from which a set of columns is listed
 LARGEST = 4  # columns in a set
 _LISTED = 12
-_WORK = 80_000_000  # rows times sets that are counted
+_WORK = 60_000_000  # rows times sets that are counted
 _MOST_COLUMNS = 30
 
 
@@ -64,8 +64,8 @@ def find_combinations(profiles: Sequence[Profile]) -> Singled:
     """Return the smallest sets of columns that single people out, ranked, and what each column adds.
 
     A set is listed if at least `SINGLES_OUT` of the rows are unique on it, and on no part of it; if there is
-    none, the best of the largest sets is. Sets are ranked by size, then by unique rows. In a large table only
-    the most promising sets are counted, but each count is exact.
+    none, the best of the largest sets is, or the set of all columns. Sets are ranked by size, then by unique
+    rows. In a large table only the most promising sets are counted, but each count is exact.
     """
     used = sorted(profiles, key=lambda one: (-one.distinct, one.name))[:_MOST_COLUMNS]
     if not used:
@@ -108,6 +108,10 @@ class _Table:
             return self._alone[listed[0]]
         return _unique(_sum(self._keys[name] for name in listed))
 
+    def combination(self, names: tuple[str, ...], unique: int) -> Combination:
+        """Describe a set of columns with so many unique rows."""
+        return Combination(names, unique, unique / self.rows)
+
     def unique_without(self, name: str) -> int:
         """Count the rows that are unique on all columns but one."""
         return 0 if len(self.names) == 1 else _unique(self._total - self._keys[name])
@@ -135,24 +139,28 @@ def _two_of_each(keys: Keys) -> npt.NDArray[np.int64]:
 
 def _search(table: _Table) -> list[Combination]:
     """Find sets that single out enough rows and have no part that does, small ones first."""
-    enough = SINGLES_OUT * table.rows
+    enough = max(1.0, SINGLES_OUT * table.rows)
     listed: list[Combination] = []
     best: list[Combination] = []
     affordable = table.affordable
     level: list[tuple[str, ...]] = [(name,) for name in table.names]
     for size in range(1, LARGEST + 1):
-        counted = {names: table.unique(names) for names in level[:affordable]}
+        # Sets of one column are counted already; each larger size gets an equal part of what is left.
+        limit = len(level) if size == 1 else affordable // (LARGEST + 1 - size)
+        counted = {names: table.unique(names) for names in level[:limit]}
         affordable -= len(counted) if size > 1 else 0
         ranked = sorted(counted, key=lambda names: (-counted[names], names))
-        found = [Combination(names, counted[names], counted[names] / table.rows) for names in ranked]
-        listed += [one for one in found if one.unique >= enough and one.unique > 0]
+        found = [table.combination(names, counted[names]) for names in ranked]
+        listed += [one for one in found if one.unique >= enough]
         best += found[:1]
         # Larger sets start from those that are nearly enough.
         rest = [names for names in ranked if counted[names] < enough]
         level = _larger(rest, table.names, {one.columns for one in listed}, counted)
-        if not level or affordable <= 0:
+        if not level:
             break
-    return listed[:_LISTED] or [one for one in best[-1:] if one.unique]
+    everything = table.combination(tuple(table.names), table.everything)
+    fallback = best[-1] if best[-1].unique else everything
+    return listed[:_LISTED] or [one for one in (fallback,) if one.unique]
 
 
 def _larger(

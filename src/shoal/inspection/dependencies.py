@@ -14,8 +14,8 @@ from shoal.inspection.profile import Profile
 
 _TIMES_SURER = 10  # a rule is wrong at most a tenth as often as always guessing the most frequent value
 _COVERED = 0.5  # share of the rows whose value occurs at least twice: others prove nothing
-_DENSE = 1 << 22  # pairs of values that are counted in one array
-_WORK = 120_000_000  # rows times pairs of columns that are counted; with more, a part of the rows
+_DENSE = 8  # pairs of values per row that are counted in one array; with more, it would be mostly empty
+_WORK = 60_000_000  # rows times pairs of columns that are counted; with more, a part of the rows
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Dependency:
                 "mutual": self.mutual}  # fmt: skip
 
     def __str__(self) -> str:
-        how = "determines" if self.exact else f"determines in {self.share:.1%} of the rows"
-        arrow = "and the other way round" if self.mutual else ""
-        return f"{self.source} {how} {self.target} {arrow}".rstrip()
+        often = "" if self.exact else f" in {self.share:.1%} of the rows"
+        back = ", and the other way round" if self.mutual else ""
+        return f"{self.source} determines {self.target}{often}{back}"
 
 
 class Joint(NamedTuple):
@@ -80,7 +80,7 @@ def joint_counts(one: Profile, other: Profile, rows: LongArray | slice) -> Joint
     """Count how often each pair of values occurs in some rows."""
     width = other.distinct + 1
     keys = one.codes[rows] * width + other.codes[rows]
-    if (one.distinct + 1) * width <= _DENSE:
+    if (one.distinct + 1) * width <= _DENSE * len(keys):
         counts = np.bincount(keys)
         found = np.flatnonzero(counts)
         counts = counts[found]

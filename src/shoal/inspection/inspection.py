@@ -17,6 +17,7 @@ from shoal.inspection.draft import draft
 from shoal.inspection.hierarchies import Choice
 from shoal.recipe import Input, Recipe
 
+_SHOWN = 20
 HEADS = ("column", "kind", "distinct", "missing", "unique", "role", "reason")
 
 
@@ -189,7 +190,7 @@ class Inspection:
         """Return what singles people out, and what determines what, in sentences."""
         lines = [f"unique on all columns that others may know: {self.unique:,} of {self.rows:,} rows"]
         lines += [f"singles out: {one}" for one in self.combinations]
-        lines += [f"dependency: {one}" for one in once(self.dependencies)]
+        lines += [f"dependency: {one}" for one in shortened(self.dependencies)]
         return [printable(line) for line in lines]
 
 
@@ -200,8 +201,14 @@ def _relative(path: Path, folder: Path) -> str:
         return str(path.absolute())
 
 
-def once(dependencies: Sequence[Dependency]) -> list[Dependency]:
-    """Return mutual dependencies in one direction only."""
+def shortened(dependencies: Sequence[Dependency]) -> list[str]:
+    """Return dependencies in words, mutual ones in one direction only, and at most `_SHOWN` of them."""
+    found = [str(one) for one in _once(dependencies)]
+    more = len(found) - _SHOWN
+    return [*found[:_SHOWN], f"and {more:,} more"] if more > 0 else found
+
+
+def _once(dependencies: Sequence[Dependency]) -> list[Dependency]:
     seen: set[frozenset[str]] = set()
     found = []
     for one in dependencies:

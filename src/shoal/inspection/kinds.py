@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from shoal.errors import DataError
 from shoal.inspection.national import agree
 from shoal.inspection.profile import Profile
 from shoal.recipe import Column
@@ -42,6 +43,7 @@ class Found(NamedTuple):
     reason: str
     precision: Precision | None = None
     is_iso: bool = False  # YYYY-MM-DD, the only form of a day that a recipe takes as kind date
+    is_usable: bool = True  # False if the column cannot be released with this kind
 
 
 def find_kind(found: Profile, hints: list[str]) -> Found:
@@ -74,7 +76,10 @@ def _text_kind(found: Profile, hints: list[str]) -> Found:
         return Found("categorical", f"{misfits:,} of {counts.cells:,} cells are not numbers")
     if counts.codes:
         return Found("categorical", "integers with leading zeros are codes")
-    _, numbers = settle(found.texts, Column(role="quasi", kind="numeric"))
+    try:
+        _, numbers = settle(found.texts, Column(role="quasi", kind="numeric"))
+    except DataError:
+        return Found("categorical", "some integers are too large to be told apart as numbers")
     return _number_kind(found, numbers, hints)
 
 
@@ -94,6 +99,8 @@ def _date_kind(found: Profile, form: str, precision: Precision) -> Found:
 def _number_kind(found: Profile, numbers: pl.Series, hints: list[str]) -> Found:
     if numbers.dtype.is_float() or numbers.dtype.is_decimal():
         floats = numbers.cast(pl.Float64)
+        if bool(floats.is_infinite().any()):
+            return Found("numeric", "some values are infinite", is_usable=False)
         if not bool((floats == floats.round()).all()):
             return Found("numeric", "values are numbers with decimals")
         numbers = floats.cast(pl.Int64, strict=False)
@@ -119,9 +126,9 @@ def _integer_kind(found: Profile, values: np.ndarray, counts: np.ndarray, hints:
     few = f"{len(values)} different integers"
     said = next((hint for hint in hints if hint in _NUMBERS or hint in _CODES), None)
     if said in _CODES:
-        return Found("categorical", f"the name says {said}: integers are codes")
+        return Found("categorical", f"the header says {said}: integers are codes")
     if said in _NUMBERS and len(values) > 2:
-        return Found("numeric", f"values are integers, and the name says {said}")
+        return Found("numeric", f"values are integers, and the header says {said}")
     if len(values) == 1:
         return Found("categorical", "there is one value only")
     if len(values) <= FEW and found.present >= 2 * len(values) and _are_few_codes(values, counts):

@@ -44,7 +44,7 @@ def find_meaning(found: Profile, kind: Found, said: list[str]) -> Meaning:
 
 
 def _both(meaning: str, look: Look | None) -> str:
-    said = f"the name says {meaning}"
+    said = f"the header says {meaning}"
     return f"{said}, and {look.because}" if look is not None and look.meaning == meaning else said
 
 

@@ -66,6 +66,8 @@ def _role(one: Known) -> Suggestion:
     own = f"{found.unique_share:.0%} of the rows have a value of their own"
     if not found.distinct:
         return Suggestion("drop", "all values are missing")
+    if not one.kind.is_usable:
+        return Suggestion("drop", one.kind.reason)
     if found.distinct == 1 and not found.missing:
         return Suggestion("keep", "all rows have the same value")
     if meaning in IDENTIFYING:

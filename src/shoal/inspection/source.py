@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import DataError
+from shoal.errors import DataError, RecipeError
 from shoal.recipe import Input
 from shoal.table.formats import is_text
 from shoal.table.frames import Choose, series, to_polars
@@ -69,6 +69,9 @@ def load(data: Any, given: Input, header: bool | None) -> Source:
     if not isinstance(data, (str, Path)):
         return _source(lambda choose: mark_missing(to_polars(data, choose), given.missing), given)
     path, found = Path(data), None
+    if not is_text(path) and given.names is not None:
+        message = f"Column names are given, but {path} has its own."
+        raise RecipeError("recipe.invalid", message, "give names only for a text file without a header line")
     if is_text(path) and given.names is None:
         records = first_records(path, given)
         found = has_header(records) if header is None else None
