@@ -118,6 +118,7 @@ def test_every_json_key_is_documented(tmp_path):
     recipe, raw, out = (tmp_path / name for name in ("hospital.toml", "hospital.csv", "hospital-k5.csv"))
     outputs = [
         printed("demo", "--dir", tmp_path, "--rows", 200),
+        printed("inspect", tmp_path / "hospital.csv"),
         printed("verify", out, "--recipe", recipe, "--k", 100),
         printed("measure", raw, "--recipe", recipe, "--released", out),
         printed("risk", raw, "--recipe", recipe, "--released", out, "--population", raw),
@@ -189,8 +190,8 @@ def test_commands_in_the_readme_run(tmp_path, monkeypatch):
     rows = [f"n{i},{20 + i},f,1011{i % 10},{ill[i % 2]}" for i in range(12)]
     rows.insert(0, "name,age,sex,zip,disease")
     (tmp_path / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    commands = re.findall(r"^shoal ((?:anonymize people|verify).*)$", README, flags=re.MULTILINE)
-    assert len(commands) == 4
+    commands = re.findall(r"^shoal ((?:inspect|anonymize people|verify).*)$", README, flags=re.MULTILINE)
+    assert len(commands) == 6
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command))
         # So few people cannot be published twice: the README says that this is refused.

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     **{name: BASE | {"table"} for name in WORK},
     "bound": BASE | {"table"},
     "utility": BASE | {"table", "measure"},
+    "inspection": BASE | {"table"},
     "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
@@ -34,8 +35,10 @@ MAY_IMPORT = {
     | {"table", "bound", "composition", "dangers", "engine", "report", "utility", "verifier", "release"}
     | {"attacks"}
     | WORK,
-    "cli": BASE | {"table", "composition", "report", "verifier", "release", "workflow", "attacks"} | WORK,
-    "__init__": {"errors", "recipe", "release", "verifier", "workflow", "cluster"},
+    "cli": BASE
+    | {"table", "inspection", "composition", "report", "verifier", "release", "workflow", "attacks"}
+    | WORK,
+    "__init__": {"errors", "inspection", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.
 LIVES_IN = {

@@ -288,6 +288,15 @@ def test_a_frame_that_cannot_be_used_is_refused_without_its_cells(data: Callable
     assert_unmarked("".join(traceback.format_exception(caught.value)), repr(caught.value))
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_an_inspection_prints_no_mark(form: list[str], tmp_path: Path) -> None:
+    source, recipe = save(tmp_path / "people.csv", TABLE), tmp_path / "recipe.toml"
+    result = run("inspect", source, "--write", recipe, *form)
+    assert result.exit_code == 0
+    found = shoal.inspect(frame())
+    assert_unmarked(printed(result), recipe.read_text(), repr(found), found._repr_html_(), found.recipe)
+
+
 @pytest.mark.parametrize("command", ["anonymize", "verify"])
 def test_a_table_without_header_does_not_show_its_first_row(command: str, tmp_path: Path) -> None:
     arguments = flags(TABLE.partition("\n")[2])(tmp_path)

@@ -9,6 +9,7 @@ from shoal.errors import PrivacyWarning, ShoalError
 
 if TYPE_CHECKING:
     from shoal import cluster
+    from shoal.inspection import Inspection, inspect
     from shoal.recipe import Recipe
     from shoal.release.release import Release
     from shoal.verifier import Verdict, verify
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
-    "Extension", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize", "attack",
-    "cluster", "compare", "encode", "extend", "risk", "values", "verify",
+    "Extension", "Inspection", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize",
+    "attack", "cluster", "compare", "encode", "extend", "inspect", "risk", "values", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
@@ -34,6 +35,8 @@ _HOMES = {
     "compare": "shoal.workflow.compare",
     "Extension": "shoal.workflow.extend",
     "extend": "shoal.workflow.extend",
+    "Inspection": "shoal.inspection",
+    "inspect": "shoal.inspection",
     "Recipe": "shoal.recipe",
     "Release": "shoal.release.release",
     "Verdict": "shoal.verifier",

@@ -10,7 +10,19 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli import anonymize, attack, compare, demo, hierarchy, measure, methods, risk, verify, warm
+from shoal.cli import (
+    anonymize,
+    attack,
+    compare,
+    demo,
+    hierarchy,
+    inspect,
+    measure,
+    methods,
+    risk,
+    verify,
+    warm,
+)
 
 app = typer.Typer(
     name="shoal",
@@ -20,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("inspect")(inspect.inspect)
 app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
 app.command("attack")(attack.attack)

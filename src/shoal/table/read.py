@@ -34,17 +34,20 @@ def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame
 
     Only the columns that `choose` selects are returned; the others may have any type.
     """
-    try:
-        with open(path, "rb"):
-            pass
-    except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
-        raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
+    _check_access(path)
     if is_text(path):
         frame = _read_text(path, given)
         frame = frame[:, chosen(frame.columns, choose)]
     else:
         frame = _read_typed(path, choose)
     return mark_missing(frame, given.missing)
+
+
+def first_records(path: Path, given: Input) -> list[list[str]]:
+    """Return the first records of a text file, the header included if there is one."""
+    _check_access(path)
+    sample = _sample(path, _utf8_bytes(path, given.encoding))
+    return _records(sample, _separator(path, given, sample))
 
 
 def used_columns(recipe: Recipe, also: Collection[str] = ()) -> Choose:
@@ -152,8 +155,7 @@ def _read_text(path: Path, given: Input) -> pl.DataFrame:
     sample = _sample(path, source)
     if not sample.strip():
         raise DataError("data.empty", "The input is empty.", "use a file with a header line and rows")
-    # A file called .csv may have any separator.
-    separator = given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
+    separator = _separator(path, given, sample)
     names = given.names or [cell.strip() for cell in _first_record(sample, separator)]
     check_names(names)
     _check_quotes(path, source, separator)
@@ -164,6 +166,19 @@ def _read_text(path: Path, given: Input) -> pl.DataFrame:
     blank_lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n")
     table = _parse_csv(path, source, separator, names, (blank_lines, int(given.header)))
     return pl.from_arrow(table)  # type: ignore[return-value]
+
+
+def _check_access(path: Path) -> None:
+    try:
+        with open(path, "rb"):
+            pass
+    except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
+        raise _unreadable(path, getattr(error, "strerror", None) or "it cannot be opened") from None
+
+
+def _separator(path: Path, given: Input, sample: str) -> str:
+    # A file called .csv may have any separator.
+    return given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
 
 
 def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
