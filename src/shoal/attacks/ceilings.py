@@ -47,7 +47,7 @@ def ceilings(recipe: Recipe, name: str, shares: Floats, sizes: Floats, n_values:
     """
     if recipe.subject is not None:
         return None
-    goals = [goal for goal in recipe.privacy.goal if goal.columns == (name,)]
+    goals = [goal for goal in recipe.privacy.column_goals if goal.columns == (name,)]
     found = [_ceiling(goal, shares, sizes, n_values) for goal in goals]
     known = [each for each in found if each is not None]
     anatomy = getattr(recipe.options, "l", None) if not recipe.shape.is_generalized else None
