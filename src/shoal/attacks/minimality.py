@@ -38,7 +38,7 @@ def by_ends(tables: Tables, inside: Inside) -> list[Result]:
         message = (
             f"{percent(len(pinned) / rows)} of the rows are pinned to a class: only one person in the box "
             f"has the value at an end of its range. Of the ends, {unique:,} are values that one person "
-            "alone has."
+            'alone has. With a `grid` and `bounds = "snapped"`, ends are nobody\'s values.'
         )
     else:
         message = "Ends of ranges need not be anybody's values, so they show nobody."
