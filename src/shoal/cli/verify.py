@@ -78,15 +78,14 @@ def verify(
         if junit is not None:
             for path, asked in releases.items():
                 refuse_overwriting([junit], asked.files | files_read(path, original))
-        verdicts: dict[Path, Any] = {}
-        for path, asked in releases.items():
-            verdicts[path] = _check(path, asked, original, settings)
-            if not (as_json or quiet):
-                say(verdicts[path] if len(releases) == 1 else f"{path}: {verdicts[path]}")
+        verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
         if junit is not None:
             _write_junit(verdicts, junit)
         if as_json:
             print_json(_in_json(verdicts))
+        elif not quiet:
+            for path, verdict in verdicts.items():
+                say(verdict if len(verdicts) == 1 else f"{path}: {verdict}")
         if not all(verdict.holds for verdict in verdicts.values()):
             raise typer.Exit(1)
 
