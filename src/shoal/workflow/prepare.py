@@ -13,7 +13,7 @@ import polars as pl
 from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
-from shoal.dangers import Scene, Values, find_rules, refuse, unique_raw, warn_of
+from shoal.dangers import Danger, Scene, Values, find_rules, refuse, unique_raw, warn_of
 from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError
 from shoal.recipe import Recipe, Shape
@@ -91,7 +91,16 @@ def _refuse_unique(job: Job) -> None:
     encoded = encode(job.table, recipe)
     labels = np.zeros(encoded.n_rows, dtype=np.int32)
     published = publish(encoded, labels, recipe) if recipe.shape.is_generalized else None
-    refuse([*found, *find_rules(Scene(job.values, encoded, recipe, labels, published))], recipe)
+    rules = find_rules(Scene(job.values, encoded, recipe, labels, published))
+    refuse([*found, *map(_supposed, rules)], recipe)
+
+
+def _supposed(danger: Danger) -> Danger:
+    """Say that the numbers are those of a table in which every value is generalized."""
+    if danger.name != "recoverable":
+        return danger
+    message = f"{danger.message[0].lower()}{danger.message[1:]}"
+    return replace(danger, message=f"If all values were generalized: {message}")
 
 
 def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:
