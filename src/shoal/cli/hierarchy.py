@@ -103,7 +103,7 @@ def build(
         from shoal.hierarchy.suggest import grow, leaf_texts, suggest
 
         plan = asked or suggest(kind, values)
-        tree = grow(plan, values, column)
+        tree = grow(plan, values, column, kind)
         rows_of = dict(zip(leaf_texts(values), rows, strict=True))
         leaf_rows = [rows_of[leaf] for leaf in tree.leaf_labels]
         if output is not None:
@@ -115,7 +115,7 @@ def build(
             say(f"column `{column}`: {kind}, {len(values):,} distinct values, "
                   f"{n_missing:,} of {n_rows:,} rows missing")  # fmt: skip
             say(f"hierarchy: {plan}\n")
-            reveals_extremes = _reveals_extremes(plan, values, rows)
+            reveals_extremes = _reveals_extremes(plan, kind, values, rows)
             _print_picture(outline(tree, rows=leaf_rows, hide_groups=reveals_extremes), "")
             say(f"\n{shape(tree)}")
             if reveals_extremes:
@@ -247,7 +247,7 @@ def _column(
     return kind, counts["value"].to_list(), counts["count"].to_list(), n_missing
 
 
-def _reveals_extremes(plan: Plan, values: Sequence[Any], rows: Sequence[int]) -> bool:
+def _reveals_extremes(plan: Plan, kind: str, values: Sequence[Any], rows: Sequence[int]) -> bool:
     """Return whether the interval ends reveal a smallest or largest value that few rows have.
 
     Default intervals start at the smallest value, so any of their labels reveals it. If not all numbers
@@ -255,7 +255,7 @@ def _reveals_extremes(plan: Plan, values: Sequence[Any], rows: Sequence[int]) ->
     """
     from shoal.hierarchy.picture import RARE
 
-    if plan.builder != "default" or isinstance(values[0], str):
+    if plan.builder != "default" or kind not in ("numeric", "date"):
         return False
     is_whole = not any(isinstance(value, float) for value in values)
     return rows[0] < RARE or (rows[-1] < RARE and not is_whole)

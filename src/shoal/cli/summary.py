@@ -161,10 +161,14 @@ def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:
     """
     parts = []
     for title, is_found in (("detected", True), ("given", False)):
-        listed = [f"{name} {of['kind']}" for name, of in kinds.items() if of["found"] is is_found]
+        listed = [f"{name} {_kind_text(of)}" for name, of in kinds.items() if of["found"] is is_found]
         if listed:
             parts.append(f"{title}: {', '.join(listed)}")
     return f"kinds {'; '.join(parts)}"
+
+
+def _kind_text(of: Mapping[str, Any]) -> str:
+    return f"{of['kind']} ({of['precision']}s)" if "precision" in of else str(of["kind"])
 
 
 def bound_lines(result: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from shoal.errors import HierarchyError
 from shoal.recipe import Recipe
+from shoal.verifier.cells.dates import first_day
 
 _QUOTED = re.compile(r'(?:^|(?<=[;,\t]))\s*"(?:[^"]|"")*(?:"|$)')
 _UNITS: dict[str, Callable[[date], str]] = {
@@ -73,7 +74,7 @@ def built_paths(recipe: Recipe, name: str, kind: str, keys: Iterable[str]) -> Pa
         return [(key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys]
     if isinstance(given, dict) and kind == "date" and isinstance(given.get("dates"), list):
         units = [_UNITS[unit] for unit in given["dates"] if unit in _UNITS]
-        return [(key, [key, *(unit(date.fromisoformat(key)) for unit in units)]) for key in keys]
+        return [(key, [key, *(unit(first_day(key)) for unit in units)]) for key in keys]
     return None
 
 
