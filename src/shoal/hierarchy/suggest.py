@@ -21,7 +21,7 @@ _DATE_LEVELS = {"day": ("month", "year"), "month": ("year", "decade"), "year": (
 class Plan:
     """How a tree is built: the builder, its levels if any, and why it was chosen."""
 
-    builder: Literal["flat", "default", "intervals", "prefix", "dates"]
+    builder: Literal["flat", "default", "intervals", "prefix", "dates", "codes", "induce"]
     levels: tuple[Any, ...] = ()
     reason: str = ""
 
@@ -33,6 +33,8 @@ class Plan:
             "intervals": f"intervals of {listed}",
             "prefix": f"prefix, masking {listed} more of the last characters at each level",
             "dates": f"dates by {listed}",
+            "codes": f"the known structure of {listed}",
+            "induce": f"induced from how often values occur together with those of {listed}",
         }[self.builder]
         return f"{text} (chosen: {self.reason})" if self.reason else text
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.recipe.goals import AnyGoal
+from shoal.recipe.trees import rule_of
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
@@ -47,6 +48,11 @@ class Column(Section):
     accept: list[Danger] = []
     # A manifest must not show the values of a column: this gives only the number of omitted ones.
     omitted: dict[Literal["order", "hierarchy"], int] = {}
+
+    @property
+    def tree(self) -> str | dict[str, Any] | None:
+        """The hierarchy, or the rule by which one that has a name is built."""
+        return rule_of(self.hierarchy)
 
     @property
     def lacking(self) -> dict[str, int]:

@@ -67,9 +67,9 @@ def _detected_kind(values: pl.Series, column: Column) -> str:
 
 def stored_kind(dtype: pl.DataType, column: Column) -> str | None:
     """Return the kind that the hierarchy or the data type implies; None for texts, which must be read."""
-    if isinstance(column.hierarchy, dict) and len(column.hierarchy) == 1:
+    if isinstance(column.tree, dict) and len(column.tree) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
-        found = built.get(next(iter(column.hierarchy)))
+        found = built.get(next(iter(column.tree)))
         if found:
             return found
     if column.hierarchy is not None:

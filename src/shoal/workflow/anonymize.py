@@ -18,6 +18,7 @@ from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
 from shoal.table.hierarchies import ROOT, from_frame, from_function
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.workflow.prepare import prepare, table_of
 
@@ -220,4 +221,4 @@ def encode(
         recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k does not matter here
         recipe = _with_functions(recipe, hierarchies, data)
     table = table_of(data, recipe)
-    return encode_columns(table, with_orders(recipe, table))
+    return encode_columns(table, with_induced(with_orders(recipe, table), table))

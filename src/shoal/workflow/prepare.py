@@ -19,6 +19,7 @@ from shoal.recipe import Recipe, Shape
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
+from shoal.table.induced import with_induced
 from shoal.table.orders import leaves_kind_open, with_orders
 from shoal.table.read import mark_missing, read, used_columns
 from shoal.workflow.job import Job
@@ -52,7 +53,7 @@ def prepare(
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = _with_identifiers(data, recipe, companions.known_before())
-        found = with_orders(recipe, table)
+        found = with_induced(with_orders(recipe, table), table)
         companions = replace(companions, recipe=found)
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)

@@ -202,7 +202,7 @@ def found_kind(texts: Collection[str], column: Column, stored: str) -> str:
     >>> [found_kind(texts, quasi, "") for texts in (["1952/09", "10.1952"], ["1952"], ["1952", "1952-09"])]
     ['date', 'numeric', 'categorical']
     """
-    hierarchy = column.hierarchy
+    hierarchy = column.tree
     if isinstance(hierarchy, dict) and len(hierarchy) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
         return built.get(next(iter(hierarchy)), "categorical")
@@ -319,7 +319,7 @@ def _of_texts(stored: str) -> Key_and_cover:
 
 def _of_tree(recipe: Recipe, name: str, kind: str, texts: Collection[str], stored: str) -> Key_and_cover:
     """Read the nodes of a hierarchy."""
-    hierarchy = recipe.columns[name].hierarchy
+    hierarchy = recipe.columns[name].tree
     if isinstance(hierarchy, dict) and "intervals" in hierarchy and kind == "numeric":
         number = _number_key(texts, stored)
         return _of_intervals([*map(number, texts)], hierarchy["intervals"], number)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import Any, Protocol
 
 from shoal.recipe import Column, Recipe
+from shoal.verifier.cells.codes import CODE_PATHS, is_code_node
 from shoal.verifier.cells.covers import decimal, found_kind
 from shoal.verifier.cells.dates import period_of
 from shoal.verifier.cells.foreign import Foreign, Kind, Lost, read_foreign
@@ -335,7 +337,7 @@ def _node_check(recipe: Recipe, name: str, leaves: str = "date") -> Check | None
     `leaves` is the kind of the leaves of a tree that is built from dates.
     """
     column = recipe.columns[name]
-    given: Any = column.hierarchy
+    given: Any = column.tree
     kind = column.kind or found_kind((), column, "")  # a tree of texts may have a root called `intervals`
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
         return lambda text: True  # the leaves may be any texts, and the file does not show which
@@ -344,6 +346,8 @@ def _node_check(recipe: Recipe, name: str, leaves: str = "date") -> Check | None
     if isinstance(given, dict) and isinstance(given.get("dates"), list) and kind == "date":
         units = [UNIT_LABELS[unit] for unit in given["dates"] if unit in UNIT_LABELS]
         return lambda text: ends(text, leaves) is not None or any(unit.fullmatch(text) for unit in units)
+    if isinstance(given, str) and given in CODE_PATHS:
+        return partial(is_code_node, given)
     if isinstance(given, str) and not recipe.resolve(given).exists():
         return None
     labels = {label for _, path in given_paths(recipe, name, str) for label in path}
