@@ -23,6 +23,7 @@ from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.encode import encode
 from shoal.table.given import table_of
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
@@ -55,7 +56,7 @@ def prepare(
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = _with_identifiers(data, recipe, companions.known_before())
-        found = with_orders(recipe, table)
+        found = with_induced(with_orders(recipe, table), table)
         companions = replace(companions, recipe=found)
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
