@@ -130,7 +130,7 @@ def _should_be(error: Any) -> str:
     """Return what a value should be, as pydantic words it."""
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
     if error["type"] in ("string_too_short", "string_too_long"):
-        return f"a text of 1 to {LONGEST_TEXT:,} characters"
+        return f"a text of 1 to {error['ctx'].get('max_length', LONGEST_TEXT):,} characters"
     return "a list with at least one name" if error["type"] == "too_short" else found
 
 

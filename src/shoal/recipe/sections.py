@@ -87,6 +87,7 @@ class Column(Section):
         reasons = self.accept if isinstance(self.accept, dict) else dict.fromkeys(self.accept, "")
         return {name: reason.strip() for name, reason in reasons.items()}
 
+    @property
     def tree(self) -> str | dict[str, Any] | None:
         """The hierarchy, or the rule by which one that has a name is built."""
         return rule_of(self.hierarchy)

@@ -87,7 +87,7 @@ def _refuse_unique(job: Job) -> None:
     """
     recipe, rows = job.recipe, job.table.height
     found = unique_raw(job.values, recipe, lost=recipe.privacy.may_suppress(rows))
-    if all(danger.accepted for danger in found):
+    if all(danger.accepted or not danger.refused_as for danger in found):
         return
     encoded = encode(job.table, recipe)
     labels = np.zeros(encoded.n_rows, dtype=np.int32)
