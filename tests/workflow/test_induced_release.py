@@ -21,7 +21,8 @@ def written(table, tmp_path_factory):
     asked = shoal.Recipe.from_roles(
         quasi=["town", "age"], sensitive=["ill"], k=7, changes={"columns": {"town": {"hierarchy": "induce"}}}
     )
-    return shoal.anonymize(table, asked, bound=False).write(tmp_path_factory.mktemp("made") / "out.csv"), asked
+    place = tmp_path_factory.mktemp("made") / "out.csv"
+    return shoal.anonymize(table, asked, bound=False).write(place), asked
 
 
 def test_the_verifier_and_the_attackers_find_the_tree(table, written):
