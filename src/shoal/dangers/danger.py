@@ -96,7 +96,7 @@ class Danger:
             "columns": list(self.columns),
             "message": self.message,
             "accepted": self.accepted,
-            "reason": self.reason,
+            **({"reason": self.reason} if self.accepted else {}),
         }
 
     @property
