@@ -57,8 +57,8 @@ names = "anonymize attack compare encode extend inspect risk values verify".spli
 print(all(callable(getattr(shoal, name)) for name in names), shoal.cluster.LocalSearch.__name__, *dir(shoal))
 """
     public = (
-        "Extension Inspection PrivacyWarning Recipe Release ShoalError Verdict anonymize attack cluster compare"
-        " encode extend inspect risk values verify"
+        "Extension Inspection PrivacyWarning Recipe Release ShoalError Verdict anonymize attack cluster"
+        " compare encode extend inspect risk values verify"
     )
     assert run_python(code).strip() == f"True LocalSearch {public}"
 

@@ -148,7 +148,7 @@ def listed(request, tmp_path_factory):
     columns = {
         "job": {"role": "quasi", "hierarchy": TREE},
         "level": {"role": "quasi", "kind": "ordinal", "order": LEVELS},
-        "ill": {"role": "sensitive"},
+        "ill": {"role": "sensitive", "accept": ["duplicate", "recoverable"]},
         "stage": {"role": "drop", "kind": "ordinal", "order": LEVELS},
     }
     recipe = Recipe.from_dict({"input": {"path": "in.csv"}, "columns": columns, "privacy": {"k": 2}})

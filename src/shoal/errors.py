@@ -201,9 +201,17 @@ class KnownSeedWarning(PrivacyWarning):
     """Random choices that must stay secret were drawn from a seed that can be known or guessed."""
 
 
+class RecoverableColumnWarning(PrivacyWarning):
+    """A column that is released unchanged reveals generalized values."""
+
+
 class RepeatedIdentifierWarning(PrivacyWarning):
     """An identifier repeats while k counts rows: one person may account for a whole class."""
 
 
 class SensitiveUnprotectedWarning(PrivacyWarning):
     """A sensitive column is protected by k alone: all rows of a class may share one value."""
+
+
+class UniqueColumnWarning(PrivacyWarning):
+    """A column that is released unchanged has unique values."""

@@ -153,6 +153,14 @@ def a_row_number():
     return Release(release.raw, numbered.sort(pl.all().exclude("index")), release.recipe)
 
 
+def a_row_number_of_a_sample():
+    """A fifth of the people, so alike that their order would fit many others: only the number tells."""
+    draw = np.random.Generator(np.random.PCG64(5)).integers(0, 2, (2, 200)).tolist()
+    raw = frame("sex|ill", *(f"{'fm'[sex]}|i{ill}" for sex, ill in zip(*draw, strict=True)))
+    sample = raw.with_row_index("index").filter(pl.col("index") % 5 == 0).sort("sex", "ill")
+    return Release(raw, sample, recipe(k=K, sex="quasi", ill="sensitive"))
+
+
 def a_key_that_grows_with_the_input():
     release = sound()
     keys = np.cumsum(np.random.Generator(np.random.PCG64(3)).integers(1, 9, 120)) + 70_000
@@ -264,6 +272,7 @@ PLANTED = [
     (a_class_far_from_the_whole, "skewness", "broken"),
     (an_identifier_left, "extra-columns", "broken"),
     (a_row_number, "extra-columns", "broken"),
+    (a_row_number_of_a_sample, "extra-columns", "broken"),
     (a_key_that_grows_with_the_input, "extra-columns", "broken"),
     (one_person_fills_a_class, "people-worst", "broken"),
     (the_order_of_the_input, "row-order", "exposed"),

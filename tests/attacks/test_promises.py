@@ -12,7 +12,7 @@ import shoal
 from shoal.cluster import METHODS
 from shoal.errors import InfeasibleError, PrivacyWarning
 from shoal.recipe import Recipe
-from tests.attacks.tables import result
+from tests.attacks.tables import recipe, result
 from tests.profiles import few
 from tests.reference import attacks as reference
 from tests.strategies import EVERY_KIND, tables
@@ -32,11 +32,11 @@ GOALS = [
 
 def released(table, sections):
     """The release and its recipe; none where the goals cannot be met."""
-    recipe = Recipe.from_dict(sections)
+    asked = Recipe.from_dict(sections)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         try:
-            return shoal.anonymize(table, recipe, bound=False)
+            return shoal.anonymize(table, asked, bound=False)
         except InfeasibleError:
             assume(False)
 
@@ -115,3 +115,44 @@ def test_the_order_of_the_input_changes_nothing(case, random):
     order = list(range(len(case.table)))
     random.shuffle(order)
     assert shoal.attack(case.table[order], release).to_list() == shoal.attack(case.table, release).to_list()
+
+
+@st.composite
+def two_releases(draw):
+    """People with two quasi values and a disease, and the classes of two releases of them."""
+    n = draw(st.integers(4, 12))
+    raw = pl.DataFrame(
+        {
+            "x": draw(st.lists(st.sampled_from("abcd"), min_size=n, max_size=n)),
+            "ill": draw(st.lists(st.sampled_from(["flu", "cold", "gout"]), min_size=n, max_size=n)),
+        }
+    )
+    partition = st.permutations("abcd").map(
+        lambda order: ["".join(sorted(order[:2])), "".join(sorted(order[2:]))]
+    )
+    return raw, [draw(partition), draw(partition)]
+
+
+def published(raw, sets):
+    """The raw table with the set of two that each value is in."""
+    label = {value: "{" + ", ".join(pair) + "}" for pair in sets for value in pair}
+    return raw.with_columns(x=pl.col("x").replace(label)).sort(pl.all())
+
+
+@given(two_releases())
+def test_what_remains_of_two_releases_is_what_the_twin_says(tmp_path_factory, case):
+    raw, partitions = case
+    asked = recipe(k=3, x="quasi", ill="sensitive")
+    path = tmp_path_factory.mktemp("earlier") / "earlier.csv"
+    published(raw, partitions[1]).write_csv(path)
+    both = result(shoal.attack(raw, published(raw, partitions[0]), asked, earlier=[path]), "intersection")
+    releases = [
+        [((set(next(pair for pair in sets if x in pair)),), ill) for x, ill in raw.rows()]
+        for sets in partitions
+    ]
+    left = [reference.remaining((x,), releases) for x, _ in raw.rows()]
+    totals = [sum(times.values()) for times in left]
+    right = sum(times[ill] / total for times, total, (_, ill) in zip(left, totals, raw.rows(), strict=True))
+    assert both.success == pytest.approx(right / len(raw))
+    assert both.details["smallest"] == min(totals)
+    assert both.details["below_k"] == sum(total < 3 for total in totals)

@@ -270,6 +270,13 @@ def test_three_kept_columns_that_give_one_away_together_are_refused():
     assert [danger["reason"] for danger in found(release, "recoverable")] == ["the codes are public"]
 
 
+def test_a_column_that_reveals_another_alone_is_not_reported_again_with_others():
+    levels = [i // 20 for i in range(200)]
+    table = {"degree": [f"d{level}" for level in levels], "num": levels, "side": ["left", "right"] * 100}
+    error = refused(table, quasi=["degree"], keep=["num", "side"], k=30)
+    assert [fault.message.split(",")[0] for fault in error.faults] == ["From `num`"]
+
+
 def test_combinations_are_searched_as_far_as_rows_and_columns_allow():
     recipe = shoal.Recipe.from_roles(quasi=["q"], keep=["a", "b", "c", "d"], k=2)
     numbers = [len(sources(1, rows, recipe)) for rows in (500_000, 500_001, 833_333, 833_334)]

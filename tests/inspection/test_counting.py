@@ -112,6 +112,13 @@ def test_an_exception_is_counted_without_the_row_itself():
     )
 
 
+def test_a_value_that_occurs_once_predicts_nothing():
+    # Eight rows have a city that another row has too, and all eight are predicted right; four do not count.
+    table = pl.DataFrame({"city": [*"AABBCCDD", *"WXYZ"], "state": [*"nnnnssss", *"nsns"]})
+    found = {(one.source, one.target): one.share for one in find_dependencies(profiles(table))}
+    assert found == {("city", "state"): 1}
+
+
 def test_nearly_unique_values_determine_nothing():
     table = pl.DataFrame({"number": [str(at) for at in range(100)], "sex": ["f", "m"] * 50})
     assert find_dependencies(profiles(table)) == []

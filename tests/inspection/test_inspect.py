@@ -67,7 +67,8 @@ def test_the_draft_of_the_demo_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hospital(600).write_csv("stays.csv")
     (tmp_path / "recipes").mkdir()
-    assert run("inspect", "stays.csv", "--write", "recipes/stays.toml").exit_code == 0
+    for _ in range(2):  # the same recipe may be written again
+        assert run("inspect", "stays.csv", "--write", "recipes/stays.toml").exit_code == 0
     assert tomllib.loads((tmp_path / "recipes" / "stays.toml").read_text())["input"] == {
         "path": "../stays.csv"
     }

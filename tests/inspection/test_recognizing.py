@@ -29,6 +29,7 @@ def column(values, name="v1"):
         ([f"{1 + at % 28}.{1 + at % 12}.{1950 + at % 50}" for at in range(200)], "date", "day"),
         ([f"19{50 + at % 50}-03-{1 + at % 28:02d}" for at in range(200)], "date", "day"),
         (RNG.choices(range(1, 11), [9, 1, 7, 3, 2, 8, 1, 4, 6, 2], k=200), "categorical", None),
+        (list(range(1, 11)) * 20, "categorical", None),
         (RNG.choices([1, 2], k=200), "categorical", None),
         (RNG.choices([1.0, 2.0, 3.0, None], k=200), "categorical", None),
         ([f"{RNG.randint(1, 99):02d}" for _ in range(200)], "categorical", None),

@@ -32,6 +32,13 @@ def settled(values, column=ANY, dtype=None):
         (["2024-13-45", "2024-01-01"], "categorical", ["2024-13-45", "2024-01-01"]),  # no such day
         (["\u0663", "\u0664"], "categorical", ["\u0663", "\u0664"]),  # digits of another script
         ([None, None], "categorical", [None, None]),
+        (["1952/09", "1952-09", "09.1952", "09/1952", None], "date", ["1952-09"] * 4 + [None]),
+        (["09.1952", "10.1952", "12.1952"], "date", ["1952-09", "1952-10", "1952-12"]),
+        (["10.1952", "12.1952"], "numeric", [10.1952, 12.1952]),  # nothing says that these are months
+        (["1952", "1953"], "numeric", [1952, 1953]),  # years are published sensibly as numbers
+        (["1952/13", "1952/09"], "categorical", ["1952/13", "1952/09"]),  # no such month
+        (["0000-01", "1952-09"], "categorical", ["0000-01", "1952-09"]),  # no such year
+        (["1952-9", "1952-10"], "categorical", ["1952-9", "1952-10"]),
     ],
 )
 def test_texts(texts, kind, values):
@@ -134,6 +141,45 @@ def test_a_few_cells_that_do_not_parse_are_counted_and_not_guessed_about(texts, 
 )
 def test_texts_of_which_many_do_not_parse_are_categories(texts):
     assert settled(texts) == ("categorical", texts)
+
+
+DATES = Column(role="quasi", kind="date")
+
+
+@pytest.mark.parametrize(
+    ("values", "canonical"),
+    [
+        (["1952", "0999", None], ["1952", "0999", None]),
+        (["10.1952", "12/1952"], ["1952-10", "1952-12"]),
+        ([1952, 999, None], ["1952", "0999", None]),
+        ([1952.0, None], ["1952", None]),  # as pandas stores years beside a missing one
+    ],
+)
+def test_years_and_months_are_dates_where_the_recipe_says_so(values, canonical):
+    assert settled(values, DATES) == ("date", canonical)
+
+
+@pytest.mark.parametrize("values", [["1952", "52"], ["0000"], [1952, 0], [1952, 10000], [1952.5], [True]])
+def test_other_numbers_are_no_years(values):
+    with pytest.raises(DataError, match="has 1 cells that are not date values") as caught:
+        settle(pl.Series("c", values), DATES)
+    assert caught.value.code == "data.kind"
+
+
+@pytest.mark.parametrize(
+    ("texts", "column", "counts"),
+    [
+        ([*DAYS, "1952-09", "1952/10"], ANY, "30 cells are days, 2 cells are months"),
+        (["1952-09", "1952-09-13"], ANY, "1 cells are days, 1 cells are months"),
+        (["1952-09", "1952"], DATES, "1 cells are months, 1 cells are years"),
+        ([*DAYS, "1952-09", "1952"], DATES, "30 cells are days, 1 cells are months, 1 cells are years"),
+    ],
+)
+def test_dates_of_different_precision_are_one_clear_error(texts, column, counts):
+    with pytest.raises(DataError, match=f"dates of different precision: {counts}") as caught:
+        settle(pl.Series("c", texts), column)
+    assert caught.value.code == "data.kind"
+    assert "same precision" in caught.value.hint
 
 
 def test_a_kind_that_is_given_is_not_second_guessed():

@@ -58,7 +58,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "job": {"role": "quasi", "hierarchy": "jobs.csv"},
     "sex": {"role": "quasi"},
     "ill": {"role": "sensitive"},
-    "ward": {"role": "keep"},
+    "ward": {"role": "keep", "accept": {"recoverable": "everybody knows where the wards are"}},
 }
 
 

@@ -121,7 +121,7 @@ def test_as_many_rows_as_l_make_one_group(l):
 
 def test_with_all_values_different_groups_are_of_l():
     table = people(n=61).with_columns(pl.Series("ill", [f"i{at:02}" for at in range(61)]))
-    release = shoal.anonymize(table, recipe_of(3))
+    release = shoal.anonymize(table, recipe_of(3), accept={"ill": ["unique"]})
     assert release.classes == 20
     assert Counter(Counter(release.tables.quasi["group"]).values()) == {3: 19, 4: 1}
 

@@ -22,8 +22,8 @@ Bits = npt.NDArray[np.uint8]
 
 GRID = 1 << 24  # values of a grid
 CORNERS = 1 << 24  # boxes after sets are split into runs
-WORK = 3 << 30  # pairs of a box and a person to compare
-_LITTLE = 1 << 28  # the same for one of many choices of columns
+WORK = 1 << 31  # pairs of a box and a person to compare
+_LITTLE = 1 << 26  # the same for one of many choices of columns
 _PIECE = 1 << 25  # pairs of a cell and a person at a time
 _SEED = 0
 

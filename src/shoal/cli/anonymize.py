@@ -204,6 +204,11 @@ def _with_files(result: dict[str, Any], places: Any) -> dict[str, Any]:
         "manifest": str(places.manifest),
         "report": reports if "views" in result else reports[0],
         **({"files": tables} if len(tables) > 1 else {}),
+        **(
+            {"hierarchies": {name: str(file) for name, file in places.hierarchies.items()}}
+            if places.hierarchies
+            else {}
+        ),
     }
     if "views" not in result:
         return {**result, **files}

@@ -63,6 +63,24 @@ def build(
             rich_help_panel=_BUILDER,
         ),
     ] = None,
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            "--codes",
+            metavar="WORD",
+            help="Codes with a known structure: postcode, icd10, nuts, isco or age.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = None,
+    induce: Annotated[
+        str | None,
+        typer.Option(
+            "--induce",
+            metavar="age,sex",
+            help="Categories: group those that occur with similar values of these columns.",
+            rich_help_panel=_BUILDER,
+        ),
+    ] = None,
     default: Annotated[
         bool,
         typer.Option(
@@ -95,19 +113,21 @@ def build(
     Example:  shoal hierarchy build people.csv --column zip --prefix 1 -o zip.csv
     """
     with reporting(as_json, quiet):
-        asked = _asked(intervals, prefix, dates, default)
+        asked = _asked(intervals, prefix, dates, codes, induce, default)
         if output is not None:
             _check_target(output, {"the table": file})
-        kind, values, rows, n_missing = _column(file, column, asked, separator, missing)
+            _refuse_json(asked, output)
+        table = _table(file, [column, *_others(asked)], separator, missing)
+        kind, values, rows, n_missing = _column(table, column, asked)
         from shoal.hierarchy.picture import outline, shape
-        from shoal.hierarchy.suggest import grow, leaf_texts, suggest
+        from shoal.hierarchy.suggest import leaf_texts, suggest
 
         plan = asked or suggest(kind, values)
-        tree = grow(plan, values, column)
+        tree = _grown(plan, table, column, kind, values)
         rows_of = dict(zip(leaf_texts(values), rows, strict=True))
         leaf_rows = [rows_of[leaf] for leaf in tree.leaf_labels]
         if output is not None:
-            _write(tree, output, column)
+            _write(tree, output, column, _origin(plan, column))
         if as_json:
             print_json(_numbers(tree, output))
         elif not quiet:
@@ -115,7 +135,7 @@ def build(
             say(f"column `{column}`: {kind}, {len(values):,} distinct values, "
                   f"{n_missing:,} of {n_rows:,} rows missing")  # fmt: skip
             say(f"hierarchy: {plan}\n")
-            reveals_extremes = _reveals_extremes(plan, values, rows)
+            reveals_extremes = _reveals_extremes(plan, kind, values, rows)
             _print_picture(outline(tree, rows=leaf_rows, hide_groups=reveals_extremes), "")
             say(f"\n{shape(tree)}")
             if reveals_extremes:
@@ -148,6 +168,7 @@ def show(
     Example:  shoal hierarchy show zip.csv --depth 2
     """
     with reporting(as_json, quiet):
+        from shoal.hierarchy.files import origin_of
         from shoal.hierarchy.picture import is_cut, outline, shape
 
         tree = _load(file, column)
@@ -155,6 +176,8 @@ def show(
             print_json(_numbers(tree, None))
         elif not quiet:
             size = shape(tree)
+            if came_from := origin_of(file, column or file.name):
+                say(f"{came_from}\n")
             root = outline(tree, depth)
             _print_picture(root, f"hierarchy of column `{column}`" if column else "")
             say(f"\n{size}")
@@ -176,9 +199,11 @@ def convert(
     Example:  shoal hierarchy convert zip.csv zip.toml
     """
     with reporting(as_json, quiet):
+        from shoal.hierarchy.files import origin_of
+
         _check_target(output, {"the hierarchy": source})
         tree = _load(source)
-        _write(tree, output, source.name)
+        _write(tree, output, source.name, origin_of(source, source.name))
         numbers = _numbers(tree, output)
         if as_json:
             print_json({key: numbers[key] for key in ("leaves", "nodes", "height", "output")})
@@ -188,11 +213,19 @@ def convert(
             say(f"{shape(tree)}\nwritten: {output}")
 
 
-def _asked(intervals: str | None, prefix: int | None, dates: str | None, default: bool) -> Plan | None:
+def _asked(
+    intervals: str | None,
+    prefix: int | None,
+    dates: str | None,
+    codes: str | None,
+    induce: str | None,
+    default: bool,
+) -> Plan | None:
     """Return the plan given by the builder flags, or None without them."""
     from shoal.hierarchy.suggest import Plan
 
-    given = {"--intervals": intervals, "--prefix": prefix, "--dates": dates, "--default": default or None}
+    given = {"--intervals": intervals, "--prefix": prefix, "--dates": dates, "--codes": codes,
+             "--induce": induce, "--default": default or None}  # fmt: skip
     flags = [flag for flag, value in given.items() if value is not None]
     if len(flags) > 1:
         message = f"{', '.join(flags[:-1])} and {flags[-1]} cannot be used together."
@@ -203,7 +236,50 @@ def _asked(intervals: str | None, prefix: int | None, dates: str | None, default
         return Plan("prefix", (prefix,))
     if dates is not None:
         return Plan("dates", tuple(names(dates)))
+    if codes is not None:
+        from shoal.recipe.codes import CODES
+
+        if codes not in CODES:
+            message = "--codes takes one of: " + ", ".join(CODES) + "."
+            raise RecipeError("recipe.invalid", message, "for example --codes icd10")
+        return Plan("codes", (codes,))
+    if induce is not None:
+        return Plan("induce", tuple(names(induce)))
     return Plan("default") if default else None
+
+
+def _others(plan: Plan | None) -> tuple[str, ...]:
+    """Return the columns from which a hierarchy is induced."""
+    return plan.levels if plan is not None and plan.builder == "induce" else ()
+
+
+def _refuse_json(plan: Plan | None, output: Path) -> None:
+    """Refuse a format that cannot say where an induced hierarchy comes from."""
+    if _others(plan) and output.suffix.lower() == ".json":
+        message = "An induced hierarchy says in its file where it comes from, which JSON cannot."
+        raise OutputError("output.unwritable", message, "write a .toml or .csv file")
+
+
+def _grown(plan: Plan, table: Any, column: str, kind: str, values: Sequence[Any]) -> Tree:
+    """Build the tree of a plan."""
+    from shoal.hierarchy.suggest import grow, leaf_texts
+
+    if plan.builder == "induce":
+        from shoal.table.induced import induced_tree
+
+        return induced_tree(table, column, [other for other in plan.levels if other != column], {})
+    if plan.builder == "codes":
+        from shoal.table.tree_columns import code_tree
+
+        return code_tree(plan.levels[0], values if kind == "numeric" else leaf_texts(values), column)
+    return grow(plan, values, column, kind)
+
+
+def _origin(plan: Plan, column: str) -> str:
+    """Say where an induced hierarchy comes from; nothing for others, which the column itself explains."""
+    from shoal.table.induced import origin
+
+    return origin(column, _others(plan)) if _others(plan) else ""
 
 
 def _number(text: str) -> int | float:
@@ -216,13 +292,9 @@ def _number(text: str) -> int | float:
     raise RecipeError("recipe.invalid", message, "for example --intervals 5,10,20")
 
 
-def _column(
-    file: Path, name: str, plan: Plan | None, separator: str | None, missing: str | None
-) -> tuple[str, list[Any], list[int], int]:
-    """Read a column: its kind, distinct canonical values, the row count of each, and missing rows."""
-    from shoal.recipe import Column, Input, did_you_mean
-    from shoal.table.frames import series
-    from shoal.table.kinds import settle
+def _table(file: Path, wanted: Sequence[str], separator: str | None, missing: str | None) -> Any:
+    """Read a table that has certain columns."""
+    from shoal.recipe import Input, did_you_mean
     from shoal.table.read import read
 
     try:
@@ -231,13 +303,24 @@ def _column(
         message = "--separator takes one character other than a quote."
         raise RecipeError("recipe.invalid", message, "for example --separator ';'") from None
     table = read(file, given)
-    if name not in table.columns:
-        # The columns are not listed: without a header line they are somebody's row.
-        message = f"The table has {table.width} columns, but no column `{name}`."
-        hint = did_you_mean(name, table.columns) or "column names are read from the table's header line"
-        raise RecipeError("recipe.unknown_column", message, hint)
+    for name in wanted:
+        if name not in table.columns:
+            # The columns are not listed: without a header line they are somebody's row.
+            message = f"The table has {table.width} columns, but no column `{name}`."
+            hint = did_you_mean(name, table.columns) or "column names are read from the table's header line"
+            raise RecipeError("recipe.unknown_column", message, hint)
+    return table
+
+
+def _column(table: Any, name: str, plan: Plan | None) -> tuple[str, list[Any], list[int], int]:
+    """Return a column's kind, distinct canonical values, the row count of each, and missing rows."""
+    from shoal.recipe import Column
+    from shoal.table.frames import series
+    from shoal.table.kinds import settle
+
     # The flag determines the kind, like the same hierarchy in a recipe.
-    hierarchy: dict[str, Any] = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
+    hierarchy: Any = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
+    hierarchy = plan.levels[0] if plan and plan.builder == "codes" else hierarchy
     kind, canonical = settle(series(table, name), Column(role="quasi", hierarchy=hierarchy or None))
     n_missing = canonical.null_count()
     if n_missing == len(canonical):
@@ -247,7 +330,7 @@ def _column(
     return kind, counts["value"].to_list(), counts["count"].to_list(), n_missing
 
 
-def _reveals_extremes(plan: Plan, values: Sequence[Any], rows: Sequence[int]) -> bool:
+def _reveals_extremes(plan: Plan, kind: str, values: Sequence[Any], rows: Sequence[int]) -> bool:
     """Return whether the interval ends reveal a smallest or largest value that few rows have.
 
     Default intervals start at the smallest value, so any of their labels reveals it. If not all numbers
@@ -255,7 +338,7 @@ def _reveals_extremes(plan: Plan, values: Sequence[Any], rows: Sequence[int]) ->
     """
     from shoal.hierarchy.picture import RARE
 
-    if plan.builder != "default" or isinstance(values[0], str):
+    if plan.builder != "default" or kind not in ("numeric", "date"):
         return False
     is_whole = not any(isinstance(value, float) for value in values)
     return rows[0] < RARE or (rows[-1] < RARE and not is_whole)
@@ -293,20 +376,18 @@ def _check_target(path: Path, reads: dict[str, Path]) -> None:
         raise OutputError("output.unwritable", message, "create the folder, or write elsewhere")
 
 
-def _write(tree: Tree, path: Path, column: str) -> None:
+def _write(tree: Tree, path: Path, column: str, origin: str = "") -> None:
     """Write a tree in the layout of the file extension, and move it into place if it reads back unchanged."""
-    from shoal.hierarchy import write_arx
-    from shoal.hierarchy.nested import json_text, toml_text
+    from shoal.hierarchy.files import arx_text
+    from shoal.hierarchy.nested import json_text, toml_text, with_origin
     from shoal.table.write import move_into_place, temporary, write_text
 
     extension = path.suffix.lower()
     try:
         "".join(tree.labels).encode()
         with temporary(path) as draft:
-            if extension == ".csv":
-                write_arx(tree, draft)
-            else:
-                write_text(toml_text(tree) if extension == ".toml" else json_text(tree), draft)
+            text = {".csv": arx_text, ".toml": toml_text, ".json": json_text}[extension](tree)
+            write_text(with_origin(text, origin) if origin and extension != ".json" else text, draft)
             if not _reads_back(draft, tree, column):
                 raise _lossy(tree, extension, column)
             move_into_place(draft, path)

@@ -77,12 +77,12 @@ def inspect(
     """
     with reporting(as_json, quiet):
         from shoal.inspection.inspecting import inspect as look
-        from shoal.inspection.inspection import check_new
+        from shoal.inspection.inspection import check_target
         from shoal.table.overwriting import refuse_overwriting
 
         if write is not None:
             refuse_overwriting([write], {"the table": file})
-            check_new(write)
+            check_target(write)
         with progress_bar(quiet) as progress:
             found = look(
                 file,

@@ -40,8 +40,16 @@ def _summary(result: dict[str, Any]) -> str:
         f"  release:  {result['output']}",
         f"  manifest: {result['manifest']}",
         f"  report:   {result['report']}",
+        *hierarchy_lines(result),
     ]
     return "\n".join(lines)
+
+
+def hierarchy_lines(result: Mapping[str, Any]) -> list[str]:
+    """List the files of induced hierarchies, which are not to be published."""
+    files = result.get("hierarchies", {})
+    notes = ["  note: an induced hierarchy lists every value of its column: protect it like the data"]
+    return [f"  hierarchy of {name}, induced: {file}" for name, file in files.items()] + notes[: len(files)]
 
 
 def _two_tables(result: dict[str, Any]) -> str:
@@ -62,6 +70,7 @@ def _two_tables(result: dict[str, Any]) -> str:
         f"  manifest:  {result['manifest']}",
         f"  report:    {result['report']}",
         f"  check:     shoal verify {result['output']} --recipe RECIPE.toml",
+        *hierarchy_lines(result),
     ]
     return "\n".join(lines)
 
@@ -84,6 +93,7 @@ def _several_views(result: dict[str, Any]) -> str:
         *accepted_lines(result),
         f"  manifest: {result['manifest']}",
         f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",
+        *hierarchy_lines(result),
     ]
     return "\n".join(lines)
 
@@ -169,10 +179,14 @@ def kinds_line(kinds: Mapping[str, Mapping[str, Any]]) -> str:
     """
     parts = []
     for title, is_found in (("detected", True), ("given", False)):
-        listed = [f"{name} {of['kind']}" for name, of in kinds.items() if of["found"] is is_found]
+        listed = [f"{name} {_kind_text(of)}" for name, of in kinds.items() if of["found"] is is_found]
         if listed:
             parts.append(f"{title}: {', '.join(listed)}")
     return f"kinds {'; '.join(parts)}"
+
+
+def _kind_text(of: Mapping[str, Any]) -> str:
+    return f"{of['kind']} ({of['precision']}s)" if "precision" in of else str(of["kind"])
 
 
 def bound_lines(result: dict[str, Any]) -> list[str]:

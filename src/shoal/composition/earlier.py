@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal.composition.view import View, refuse_unavailable
 from shoal.errors import DataError, RecipeError, ShoalError
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, is_file
 from shoal.table.read import read_release
 from shoal.table.siblings import listed_tables, view_paths, view_titles
 from shoal.table.write import sha256
@@ -57,10 +57,10 @@ def load_earlier(manifest_path: str | Path, now: Recipe | None = None) -> list[V
 def earlier_recipe(manifest_path: str | Path) -> Recipe:
     """Return the recipe of an earlier release; its files are looked for next to the manifest."""
     path = Path(manifest_path)
-    then = _recipe_of(_read_manifest(path), path)
+    then = _recipe_of(_read_manifest(path), path).beside(str(path).removesuffix(_ENDING))
     columns = {
         name: column.model_copy(update={"hierarchy": str(path.parent.absolute() / column.hierarchy)})
-        if isinstance(column.hierarchy, str)
+        if isinstance(column.hierarchy, str) and is_file(column.hierarchy)
         else column
         for name, column in then.columns.items()
     }

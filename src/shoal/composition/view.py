@@ -11,7 +11,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.errors import RecipeError
 from shoal.measure.released import classes_of
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, is_file, is_induced
 from shoal.recipe.options import METHODS
 from shoal.table import forms
 from shoal.table.columns import Encoded
@@ -135,7 +135,7 @@ def _alike(name: str, then: Recipe, now: Recipe) -> bool:
     if name not in now.columns or "hierarchy" in then.columns[name].omitted:
         return False
     old, new = then.columns[name].hierarchy, now.columns[name].hierarchy
-    return old == new and not isinstance(new, str)
+    return old == new and not is_file(new) and not is_induced(new)
 
 
 def _published_columns(released: pl.DataFrame, name: str) -> list[str]:

@@ -17,8 +17,10 @@ from shoal.errors import (
     Fault,
     PrivacyWarning,
     RecipeError,
+    RecoverableColumnWarning,
     RepeatedIdentifierWarning,
     SensitiveUnprotectedWarning,
+    UniqueColumnWarning,
 )
 from shoal.recipe import Recipe
 from shoal.wording import accept_setting
@@ -26,6 +28,7 @@ from shoal.wording import accept_setting
 SMALLEST = 10
 MIN_ROWS = 20  # in smaller tables nearly every value is rare and nearly every rule holds by chance
 NOTABLE = 0.1  # share of the rows above which a danger is reported
+MOST = 0.5  # share of the rows above which a sensitive column is refused too
 
 # Every danger and its meaning. The reference documentation and the tests walk this table. The part after
 # the dot is the name that `accept` takes; `earlier` concerns a folder, not a column.
@@ -38,8 +41,10 @@ DANGERS: dict[str, str] = {
     "danger.alike": "In some classes everyone has the same sensitive value.",
     "danger.earlier": "Other releases of the same columns are in the folder and were not checked.",
 }
-# Dangers that are warned of. All others are refused unless the recipe accepts them.
+# Dangers that are warned of, the first two where they are not refused.
 _WARNINGS: dict[str, type[PrivacyWarning]] = {
+    "danger.unique": UniqueColumnWarning,
+    "danger.recoverable": RecoverableColumnWarning,
     "danger.repeated": RepeatedIdentifierWarning,
     "danger.dominated": DominatedClassWarning,
     "danger.alike": SensitiveUnprotectedWarning,
@@ -91,7 +96,7 @@ class Danger:
             "columns": list(self.columns),
             "message": self.message,
             "accepted": self.accepted,
-            "reason": self.reason,
+            **({"reason": self.reason} if self.accepted else {}),
         }
 
     @property
@@ -107,6 +112,15 @@ def acceptance(recipe: Recipe, name: str, *columns: str) -> dict[str, Any]:
         return {"accepted": False}
     given = "; ".join(dict.fromkeys(filter(None, reasons)))
     return {"accepted": True, "reason": given or None}
+
+
+def is_refused(number: int, rows: int, recipe: Recipe, *columns: str) -> bool:
+    """Return whether columns that single out, or reveal, so many of some rows must be accepted by name.
+
+    A kept column can be dropped. A sensitive one is what the release is made for: it is refused only if most
+    rows are concerned.
+    """
+    return number > MOST * rows or any(recipe.columns[name].role == "keep" for name in columns)
 
 
 def warn_of(dangers: Iterable[Danger]) -> None:

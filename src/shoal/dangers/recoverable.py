@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray
-from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, acceptance, part, shown
+from shoal.dangers.danger import MIN_ROWS, NOTABLE, SMALLEST, Danger, acceptance, is_refused, part, shown
 from shoal.dangers.rules import by_chance, follows, rules
 from shoal.dangers.scene import Codes, Scene
 from shoal.recipe import Recipe
@@ -196,6 +196,6 @@ def _danger(names: tuple[str, ...], quasi: str, count: RecoverableCount, recipe:
         message,
         numbers,
         **acceptance(recipe, "recoverable", *names),
-        refused_as="danger.recoverable",
+        refused_as="danger.recoverable" if is_refused(number, hidden, recipe, *names) else "",
         remedy=f"give {listed if len(names) == 1 else 'one of them'} the role quasi or drop",
     )

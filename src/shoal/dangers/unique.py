@@ -7,11 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from shoal.arrays import IntArray
-from shoal.dangers.danger import MIN_ROWS, NOTABLE, Danger, acceptance, part, shown
+from shoal.dangers.danger import MIN_ROWS, MOST, NOTABLE, Danger, acceptance, is_refused, part, shown
 from shoal.dangers.scene import Codes, Scene, Values
 from shoal.recipe import Recipe
-
-_MOST = 0.5  # share of rows with a unique value above which a kept column is no better than an identifier
 
 
 def unique(scene: Scene) -> list[Danger]:
@@ -42,10 +40,9 @@ def unique_dangers(own: Mapping[str, int], rows: int, recipe: Recipe, *, lost: i
 
 def _danger(name: str, own: int, rows: int, recipe: Recipe) -> Danger:
     is_kept = recipe.columns[name].role == "keep"
-    names_people = is_kept and own > _MOST * rows
     effect = (
         "it identifies people as well as an identifier does"
-        if names_people
+        if is_kept and own > MOST * rows
         else "an attacker who knows such a value finds the row"
     )
     role = "Kept" if is_kept else "Sensitive"
@@ -55,9 +52,16 @@ def _danger(name: str, own: int, rows: int, recipe: Recipe) -> Danger:
         f"{role} column `{name}` {_has(own, rows, recipe)}: {effect}.",
         {"own": shown(own, rows), "rows": rows},
         **acceptance(recipe, "unique", name),
-        refused_as="danger.unique_kept" if names_people else "danger.unique",
+        refused_as=_refused_as(name, own, rows, recipe),
         remedy=f"give `{name}` the role identifier, quasi or drop",
     )
+
+
+def _refused_as(name: str, own: int, rows: int, recipe: Recipe) -> str:
+    if not is_refused(own, rows, recipe, name):
+        return ""
+    is_kept = recipe.columns[name].role == "keep"
+    return "danger.unique_kept" if is_kept and own > MOST * rows else "danger.unique"
 
 
 def _has(own: int, rows: int, recipe: Recipe) -> str:

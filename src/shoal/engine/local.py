@@ -8,9 +8,10 @@ from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import MethodInfo
 from shoal.engine.cells.in_memory import cluster_cells
 from shoal.engine.clustering import cluster
+from shoal.engine.codes import code_remarks
 from shoal.engine.risk_goals import cluster_within_risk
 from shoal.engine.unlike import unlike_remarks
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, Shape
 from shoal.stages import Tick
 from shoal.table.columns import Encoded
 
@@ -24,6 +25,8 @@ def run(encoded: Encoded, recipe: Recipe, method: MethodInfo, progress: Tick | N
         found = cluster(encoded, recipe, method, progress)
     else:
         found = cluster_cells(encoded, recipe, method, cell_rows, progress)
+    if recipe.shape is not Shape.TWO_TABLES:  # these publish values unchanged
+        found = replace(found, remarks=(*found.remarks, *code_remarks(encoded, recipe)))
     if recipe.output.values != "generalize":  # each class publishes one value, however mixed it is
         return found
     return replace(found, remarks=(*found.remarks, *unlike_remarks(encoded, recipe.privacy.k)))

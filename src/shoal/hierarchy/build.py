@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.periods import unit_of
 from shoal.hierarchy.tree import ROOT_LABEL, Tree
 
 Number = int | float
@@ -183,34 +184,39 @@ def prefix(values: Iterable[str], step: int, column: str) -> Tree:
     return Tree.from_paths(paths, column)
 
 
-def dates(values: Iterable[datetime.date], units: Sequence[str], column: str) -> Tree:
+def dates(values: Iterable[datetime.date | str], units: Sequence[str], column: str) -> Tree:
     """Group dates by calendar units.
 
     Parameters
     ----------
-    values : iterable of datetime.date
-        They become the leaves, as ISO texts in ascending order.
+    values : iterable of datetime.date, or of str
+        Days, or the ISO texts of months or years, all of one precision. They become the leaves, as ISO texts
+        in ascending order.
     units : sequence of str
         ``["week"]``, or some of month, quarter, year and decade in this order. Weeks are ISO 8601 weeks;
-        they cross month and year boundaries, so they do not nest.
+        they cross month and year boundaries, so they do not nest. None is finer than the values.
     column : str
         Name of the column, for messages.
 
     Raises
     ------
     HierarchyError
-        `hierarchy.build` for units that are unknown or do not nest.
+        `hierarchy.build` for units that are unknown, do not nest, or are finer than the values.
 
     Examples
     --------
     >>> dates([datetime.date(2024, 3, 5)], ["month", "quarter", "decade"], "birth").labels
     ('*', '2020s', '2024-Q1', '2024-03', '2024-03-05')
+    >>> dates(["1952-09", "1953-02"], ["year"], "birth").labels
+    ('*', '1952', '1952-09', '1953', '1953-02')
     """
     _check_units(units, column)
-    days = sorted(set(values))
-    if not days:
+    leaves = sorted({str(value) for value in values})
+    if not leaves:
         return flat((), column)
-    paths = [(day.isoformat(), *(_DATE_LABELS[unit](day) for unit in units), ROOT_LABEL) for day in days]
+    _refuse_finer(units, leaves, column)
+    # A month is also its own first level if months are grouped by month: repeats are one node.
+    paths = [(leaf, *(_DATE_LABELS[unit](_first_day(leaf)) for unit in units), ROOT_LABEL) for leaf in leaves]
     return Tree.from_paths(paths, column)
 
 
@@ -317,6 +323,11 @@ def _masks(value: str, step: int) -> list[str]:
     return [value[:kept] + "*" * (len(value) - kept) for kept in range(len(value) - step, 0, -step)]
 
 
+def _first_day(text: str) -> datetime.date:
+    """Return the first day of a day, month or year."""
+    return datetime.date.fromisoformat(text + "-01" * ((10 - len(text)) // 3))
+
+
 def _month(day: datetime.date) -> str:
     return f"{day.year:04}-{day.month:02}"
 
@@ -358,6 +369,19 @@ def _check_units(units: Sequence[str], column: str) -> None:
             "hierarchy.build",
             f"The hierarchy of column `{column}` cannot be built: its {len(units)} units do not nest.",
             'use ["week"] alone, or some of month, quarter, year, decade in this order',
+        )
+
+
+def _refuse_finer(units: Sequence[str], leaves: Sequence[str], column: str) -> None:
+    """Raise if a unit is finer than the dates themselves."""
+    precision = unit_of(leaves[0])
+    allowed = {"day": units, "month": _NESTING_UNITS, "year": _NESTING_UNITS[2:]}[precision]
+    if not set(units) <= set(allowed):
+        raise HierarchyError(
+            "hierarchy.build",
+            f"The hierarchy of column `{column}` cannot be built: its values are {precision}s, "
+            "which cannot be divided.",
+            f"use some of {', '.join(allowed)}",
         )
 
 

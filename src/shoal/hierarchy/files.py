@@ -23,6 +23,9 @@ SEPARATORS = ("\t", ";", ",")
 ARX_EXTENSIONS = (".csv", ".tsv", ".txt")
 NESTED_EXTENSIONS = (".toml", ".json")
 
+# The first line of a file may say where the hierarchy comes from.
+ORIGIN = "# shoal: "
+
 _FIRST_LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
 _QUOTED_CELL = re.compile(r'(?:^|(?<=[;,\t]))\s*"(?:[^"]|"")*(?:"|$)')
 
@@ -55,7 +58,8 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
     """Read a hierarchy in ARX layout: one line per leaf, from the leaf to the root, without a header.
 
     Lines may differ in length, or be padded with repeated labels or trailing empty cells. Cells may be
-    quoted. An empty first cell is a leaf for the empty text.
+    quoted. An empty first cell is a leaf for the empty text. A first line that begins with ``# shoal:`` says
+    where the hierarchy comes from, and is skipped.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
     HierarchyError
         `hierarchy.unreadable`, or an error in the tree.
     """
-    text = _read_text(path, column)
+    text = _without_origin(_read_text(path, column))
     separator = _find_separator(text) if separator is None else separator
     lines = [cells for line in _csv_lines(text, separator, column) if (cells := _trimmed(line))]
     n_holes = sum(_has_hole(cells) for cells in lines)
@@ -82,6 +86,16 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
             "to skip a level, repeat the label to the left of the empty cell",
         )
     return Tree.from_paths(lines, column)
+
+
+def origin_of(path: str | Path, column: str) -> str:
+    """Return where a hierarchy file says that it comes from; an empty text if it does not say."""
+    first, _, _ = _read_text(path, column).partition("\n")
+    return first.removeprefix(ORIGIN).strip() if first.startswith(ORIGIN) else ""
+
+
+def _without_origin(text: str) -> str:
+    return text.partition("\n")[2] if text.startswith(ORIGIN) else text
 
 
 def read_nested(path: str | Path, column: str) -> Tree:
@@ -148,16 +162,11 @@ def to_nested(tree: Tree) -> dict[str, Any]:
     return {tree.labels[0]: tables[0]}
 
 
-def write_arx(tree: Tree, path: str | Path) -> None:
-    """Write the tree in ARX layout, separated by semicolons, for `read_arx`.
+def arx_text(tree: Tree) -> str:
+    """Format the tree in ARX layout, separated by semicolons, for `read_arx`.
 
     As ARX requires, every line has a cell for each height from 0 to that of the root: where a path skips a
     height, the label below is repeated.
-
-    Raises
-    ------
-    OutputError
-        `output.unwritable`.
     """
     # Quote everything if a label could confuse the detection of the separator or of line ends
     # (Python 3.11 does not quote a bare carriage return).
@@ -170,8 +179,19 @@ def write_arx(tree: Tree, path: str | Path) -> None:
         quoting=csv.QUOTE_ALL if is_misleading else csv.QUOTE_MINIMAL,
     )
     writer.writerows(_padded_path(tree, leaf) for leaf in tree.leaf_nodes.tolist())
+    return lines.getvalue()
+
+
+def write_arx(tree: Tree, path: str | Path) -> None:
+    """Write the tree in ARX layout; see `arx_text`.
+
+    Raises
+    ------
+    OutputError
+        `output.unwritable`.
+    """
     try:
-        Path(path).write_bytes(lines.getvalue().encode())
+        Path(path).write_bytes(arx_text(tree).encode())
     except (OSError, ValueError):
         raise OutputError(
             "output.unwritable",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from shoal.errors import printable
+from shoal.hierarchy.files import ORIGIN
 from shoal.hierarchy.picture import children_of
 from shoal.hierarchy.tree import Tree
 
@@ -40,6 +42,11 @@ def toml_text(tree: Tree) -> str:
         elif tree.height[node] == 0 and (above < 0 or tree.height[above] > 1):
             lines.append(f"{_toml_key(tree, node)} = {{}}")
     return "\n".join(lines) + "\n"
+
+
+def with_origin(text: str, origin: str) -> str:
+    """Put the origin of a hierarchy in front of its TOML or CSV text, as a comment."""
+    return f"{ORIGIN}{printable(origin)}\n{text}"
 
 
 def _toml_key(tree: Tree, node: int) -> str:

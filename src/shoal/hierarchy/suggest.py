@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shoal.hierarchy import build
+from shoal.hierarchy.periods import number_of, text_of, unit_of
 from shoal.hierarchy.tree import Tree
 
 # Letters and digits, with separators that are common in codes, and at least one digit.
 _CODE = re.compile(r"(?=.*\d)[^\W_]+(?:[.\-/ ]?[^\W_]+)*")
-_LAST_DAY = datetime.date.max.toordinal()
+_DATE_LEVELS = {"day": ("month", "year"), "month": ("year", "decade"), "year": ("decade",)}
 
 
 @dataclass(frozen=True)
 class Plan:
     """How a tree is built: the builder, its levels if any, and why it was chosen."""
 
-    builder: Literal["flat", "default", "intervals", "prefix", "dates"]
+    builder: Literal["flat", "default", "intervals", "prefix", "dates", "codes", "induce"]
     levels: tuple[Any, ...] = ()
     reason: str = ""
 
@@ -32,6 +33,8 @@ class Plan:
             "intervals": f"intervals of {listed}",
             "prefix": f"prefix, masking {listed} more of the last characters at each level",
             "dates": f"dates by {listed}",
+            "codes": f"the known structure of {listed}",
+            "induce": f"induced from how often values occur together with those of {listed}",
         }[self.builder]
         return f"{text} (chosen: {self.reason})" if self.reason else text
 
@@ -47,14 +50,18 @@ def suggest(kind: str, values: Sequence[Any]) -> Plan:
     if kind == "numeric":
         return Plan("default", reason="the column is numeric")
     if kind == "date":
-        return Plan("dates", ("month", "year"), "the column contains dates")
+        unit = unit_of(str(values[0])) if values else "day"
+        what = "dates" if unit == "day" else f"{unit}s"
+        return Plan("dates", _DATE_LEVELS[unit], f"the column contains {what}")
     if _are_codes(values):
         return Plan("prefix", (1,), "the values look like codes of equal length")
     return Plan("flat", reason="the texts have no known structure; group them by hand in the file")
 
 
-def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
+def grow(plan: Plan, values: Sequence[Any], column: str, kind: str = "") -> Tree:
     """Build the tree of a plan over distinct canonical values: numbers, dates or texts.
+
+    Months and years are texts; only `kind` distinguishes them from other texts.
 
     Raises
     ------
@@ -67,8 +74,12 @@ def grow(plan: Plan, values: Sequence[Any], column: str) -> Tree:
         return build.dates(values, plan.levels, column)
     if plan.builder == "prefix":
         return build.prefix(leaf_texts(values), plan.levels[0], column)
-    if plan.builder == "default" and values and isinstance(values[0], datetime.date):
-        return build.default_intervals([day.toordinal() for day in values], column, text=_day_text)
+    if plan.builder == "default" and values and (kind == "date" or isinstance(values[0], datetime.date)):
+        texts = leaf_texts(values)
+        unit = unit_of(texts[0])
+        numbers = [number for text in texts if (number := number_of(text, unit)) is not None]
+        # An interval may end after the last day that a date can represent.
+        return build.default_intervals(numbers, column, text=lambda number: text_of(int(number), unit))
     if plan.builder == "default" and values and not isinstance(values[0], str):
         return build.default_intervals(values, column)
     return build.flat(leaf_texts(values), column)
@@ -88,8 +99,3 @@ def _are_codes(values: Sequence[str]) -> bool:
         and lengths.pop() > 1
         and all(_CODE.fullmatch(value) for value in values)
     )
-
-
-def _day_text(day: build.Number) -> str:
-    # An interval may end after the last day that a date can represent.
-    return datetime.date.fromordinal(min(int(day), _LAST_DAY)).isoformat()

@@ -125,6 +125,7 @@ def _inspected(name: str, known: Mapping[str, Known], roles: Mapping[str, Sugges
             name, "categorical", reason, None, 0, 0, 0.0, None, "drop", reason, _NO_CHOICE, []
         )
     one, suggested = known[name], roles[name]
+    n_quasi = sum(each.role == "quasi" for each in roles.values())
     found = one.profile
     return InspectedColumn(
         name=name,
@@ -137,7 +138,7 @@ def _inspected(name: str, known: Mapping[str, Known], roles: Mapping[str, Sugges
         meaning=one.meaning.what,
         role=suggested.role,
         reason=suggested.reason,
-        drafted=choose(found, one.kind) if suggested.role == "quasi" else _NO_CHOICE,
+        drafted=choose(found, one.kind, n_quasi) if suggested.role == "quasi" else _NO_CHOICE,
         frequent=[] if suggested.role in ("identifier", "subject") else found.frequent(),
     )
 

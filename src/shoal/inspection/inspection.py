@@ -123,13 +123,19 @@ class Inspection:
         return Recipe.from_dict(tomllib.loads(self.recipe))
 
     def write(self, path: str | Path) -> None:
-        """Write the drafted recipe; a file that exists is never overwritten."""
+        """Write the drafted recipe; never overwrite a different file."""
         from shoal.table.write import move_into_place, temporary, write_text
 
         target = Path(path)
-        check_new(target)
+        check_target(target)
+        text = self._draft(target.parent)
+        if target.exists():
+            if target.is_file() and target.read_bytes() == text.encode():
+                return
+            message = f"{target} exists and has different contents."
+            raise OutputError("output.exists", message, "choose another name for the recipe")
         with temporary(target) as file:
-            write_text(self._draft(target.parent), file)
+            write_text(text, file)
             move_into_place(file, target)
 
     def _draft(self, folder: Path) -> str:
@@ -220,14 +226,11 @@ def _once(dependencies: Sequence[Dependency]) -> list[Dependency]:
     return found
 
 
-def check_new(path: Path) -> None:
-    """Refuse a path for a recipe that exists or cannot be written, before any work is done."""
+def check_target(path: Path) -> None:
+    """Refuse a path to which no recipe can be written, before any work is done."""
     if path.suffix.lower() != ".toml":
         message = f"The recipe {path} would not have the extension .toml."
         raise OutputError("output.unwritable", message, "name it recipe.toml, for example")
-    if path.exists():
-        message = f"{path} exists and is not overwritten."
-        raise OutputError("output.exists", message, "choose another name for the recipe")
     if not path.parent.is_dir():
         message = f"The output folder {path.parent} does not exist."
         raise OutputError("output.unwritable", message, "create the folder, or write elsewhere")

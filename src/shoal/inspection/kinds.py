@@ -86,14 +86,14 @@ def _text_kind(found: Profile, hints: list[str]) -> Found:
 def _date_kind(found: Profile, form: str, precision: Precision) -> Found:
     """Describe a form of dates; one that not all values have is none that a recipe could use."""
     example = {"day": "YYYY-MM-DD", "month": "YYYY/MM or MM.YYYY"}[precision]
+    counts = TextCounts.of(found.texts, pl.Series(found.counts))
     if form is _DAY_FORMS[0]:
-        counts = TextCounts.of(found.texts, pl.Series(found.counts))
-        return Found("date", "values are dates, YYYY-MM-DD", "day", is_iso=counts.dates == counts.cells)
+        return Found("date", "values are dates, YYYY-MM-DD", "day", is_iso=counts.days == counts.cells)
     if form is _DAY_FORMS[-1] and found.spread > 0.9:
         return Found("categorical", "the values are integers of eight digits")
     if precision == "day":
         return Found("date", "values look like dates, but not in the form YYYY-MM-DD", "day")
-    return Found("date", f"values look like months, {example}", "month")
+    return Found("date", f"values look like months, {example}", "month", is_iso=counts.months == counts.cells)
 
 
 def _number_kind(found: Profile, numbers: pl.Series, hints: list[str]) -> Found:

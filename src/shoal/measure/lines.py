@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
-from shoal.measure.numbers import Number, calendar_period, ends_of, in_days, number_of
+from shoal.measure.numbers import Number, calendar_period, ends_of, in_unit, number_of
 from shoal.table.columns import RangeColumn
 from shoal.table.forms import Lost, Range, Set, Value, parse
 
@@ -29,7 +29,7 @@ class LineReader:
 
     def __init__(self, column: RangeColumn) -> None:
         self._column = column
-        self._number = number_of(column.kind, column.order)
+        self._number = number_of(column.kind, column.order, column.unit)
         self._whole = column.numbers.dtype.kind == "i"
         self._numbers: list[Number] = column.numbers.tolist()
 
@@ -94,7 +94,8 @@ class LineReader:
         """Read an interval, a threshold, or a calendar period."""
         found = foreign.interval(text)
         if self._column.kind == "date":
-            found = calendar_period(text) or (found and in_days(found)) or found
+            unit = self._column.unit
+            found = calendar_period(text, unit) or (found and in_unit(found, unit)) or found
         ends = None if found is None else ends_of(found, self._number, whole=self._whole)
         if found is None or ends is None or not self._numbers:
             return None

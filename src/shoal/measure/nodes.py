@@ -7,7 +7,7 @@ from functools import cached_property
 from shoal.hierarchy.build import number_text
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
-from shoal.measure.numbers import Ends, ends_of, number_of
+from shoal.measure.numbers import Ends, NumberOf, ends_of, number_of
 from shoal.table.columns import TreeColumn
 from shoal.table.forms import Lost, Set, Value, parse
 
@@ -69,11 +69,15 @@ class NodeReader:
         found = foreign.interval(label)
         if found is None or self._column.kind not in ("numeric", "date"):
             return None
-        return ends_of(found, number_of(self._column.kind), whole=self._whole)
+        return ends_of(found, self._number_of, whole=self._whole)
+
+    @cached_property
+    def _number_of(self) -> NumberOf:
+        return number_of(self._column.kind, unit=self._column.unit)
 
     @cached_property
     def _whole(self) -> bool:
-        number = number_of(self._column.kind)
+        number = self._number_of
         n_values = self._column.tree.n_leaves - int(self._column.has_missing)
         return all(isinstance(number(leaf), int) for leaf in self._column.tree.leaf_labels[:n_values])
 

@@ -1,4 +1,4 @@
-"""Texts as numbers on a column's axis: numbers, days, positions in an order."""
+"""Texts as numbers on a column's axis: numbers, positions in an order, days, months or years."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import date
 from math import ceil, floor, inf, isinf
 
+from shoal.hierarchy import periods
+from shoal.hierarchy.periods import Unit
 from shoal.measure.foreign import PERIOD, Interval
 
 Number = int | float
@@ -17,16 +19,17 @@ Ends = tuple[Number | None, Number | None]  # None where it extends to the end o
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?")
-_MONTH = re.compile(r"(?P<y>[0-9]{4})-(?P<m>[0-9]{2})|(?P<month>[0-9]{2})/(?P<year>[0-9]{4})")
+_MONTH = re.compile(r"(?P<y>[0-9]{4})[-/](?P<m>[0-9]{2})|(?P<month>[0-9]{2})[./](?P<year>[0-9]{4})")
 _YEAR = re.compile(r"[0-9]{4}")
 _EPOCH = date(1970, 1, 1)
 _EXACT_IN_FLOAT = 2**53
 
 
-def number_of(kind: str, order: tuple[str, ...] = ()) -> NumberOf:
+def number_of(kind: str, order: tuple[str, ...] = (), unit: Unit = "day") -> NumberOf:
     """Return the function that turns a text of this kind of column into a number, or None."""
     places = {text: place for place, text in enumerate(order)}
-    by_kind: dict[str, NumberOf] = {"numeric": _number, "date": _day, "ordinal": places.get}
+    by_unit: dict[Unit, NumberOf] = {"day": _day, "month": _month, "year": _year}
+    by_kind: dict[str, NumberOf] = {"numeric": _number, "date": by_unit[unit], "ordinal": places.get}
     return by_kind[kind]
 
 
@@ -47,6 +50,16 @@ def _day(text: str) -> int | None:
         return None
 
 
+def _month(text: str) -> int | None:
+    found = _MONTH.fullmatch(text)
+    iso = f"{found['y'] or found['year']}-{found['m'] or found['month']}" if found else ""
+    return periods.number_of(iso, "month")
+
+
+def _year(text: str) -> int | None:
+    return periods.number_of(text, "year")
+
+
 def ends_of(found: Interval, number: NumberOf, *, whole: bool) -> Ends | None:
     """Return the least and the greatest number of an interval; None if an end cannot be read.
 
@@ -63,12 +76,15 @@ def ends_of(found: Interval, number: NumberOf, *, whole: bool) -> Ends | None:
     return low, high
 
 
-def calendar_period(text: str) -> Interval | None:
-    """Read a month or a year as an interval of days.
+def calendar_period(text: str, unit: Unit) -> Interval | None:
+    """Read a month or a year as an interval of days, or a year as an interval of months.
 
-    >>> calendar_period("02/2024")
+    >>> calendar_period("02/2024", "day")
     Interval(style='calendar period', low='2024-02-01', high='2024-02-29', has_low=True, has_high=True)
     """
+    if unit != "day":
+        is_year = unit == "month" and _YEAR.fullmatch(text)
+        return Interval(PERIOD, f"{text}-01", f"{text}-12") if is_year else None
     month = _MONTH.fullmatch(text)
     if month:
         year, number = int(month["y"] or month["year"]), int(month["m"] or month["month"])
@@ -79,10 +95,11 @@ def calendar_period(text: str) -> Interval | None:
     return Interval(PERIOD, f"{text}-01-01", f"{text}-12-31") if _YEAR.fullmatch(text) else None
 
 
-def in_days(found: Interval) -> Interval | None:
-    """Turn an interval of years that excludes its last one into one of days; None for any other."""
+def in_unit(found: Interval, unit: Unit) -> Interval | None:
+    """Turn an interval of years that excludes its last one into one of days or months; None for any other."""
     if not (found.has_low and found.low and found.high) or found.has_high:
         return None
     if not (_YEAR.fullmatch(found.low) and _YEAR.fullmatch(found.high)):
         return None
-    return Interval(PERIOD, f"{found.low}-01-01", f"{found.high}-01-01", has_high=False)
+    first = {"day": "-01-01", "month": "-01", "year": ""}[unit]
+    return Interval(PERIOD, f"{found.low}{first}", f"{found.high}{first}", has_high=False)

@@ -15,6 +15,7 @@ from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
 from shoal.recipe.sections import EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
+from shoal.recipe.trees import induced_file, is_file, is_induced
 
 __all__ = [
     "ANATOMY_COUNT",
@@ -32,6 +33,9 @@ __all__ = [
     "Shape",
     "column_faults",
     "did_you_mean",
+    "induced_file",
+    "is_file",
+    "is_induced",
     "omitted_faults",
     "roles_of",
     "shareable",

@@ -23,6 +23,7 @@ from shoal.recipe.sections import (
     Sections,
 )
 from shoal.recipe.shape import Shape
+from shoal.recipe.trees import INDUCE, is_induced
 from shoal.wording import accept_setting, in_recipe, name_of, no_header, setting
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _should_be(error: Any) -> str:
     """Return what a value should be, as pydantic words it."""
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
     if error["type"] in ("string_too_short", "string_too_long"):
-        return f"a text of 1 to {LONGEST_TEXT:,} characters"
+        return f"a text of 1 to {error['ctx'].get('max_length', LONGEST_TEXT):,} characters"
     return "a list with at least one name" if error["type"] == "too_short" else found
 
 
@@ -162,6 +163,7 @@ def own_faults(recipe: Recipe) -> list[Fault]:
         faults.append(Fault("recipe.no_quasi", "No column has the role quasi.", hint))
     for name, column in recipe.columns.items():
         faults += _column_faults(name, column)
+    faults += _induced_faults(recipe)
     faults += _output_faults(recipe)
     faults += _view_faults(recipe)
     faults += _goal_faults(recipe)
@@ -368,6 +370,28 @@ def _has_no_tree(recipe: Recipe, name: str) -> bool:
     return column.hierarchy is None and "hierarchy" not in column.lacking
 
 
+def _induced_faults(recipe: Recipe) -> list[Fault]:
+    """Check the columns whose hierarchies are induced, and those that they are induced from."""
+    faults = []
+    for name, asked in recipe.induced.items():
+        kind = recipe.columns[name].kind
+        if kind not in (None, "categorical"):
+            message = f"Column `{name}` is {kind}: only the hierarchy of categories can be induced."
+            faults.append(Fault("recipe.invalid", message, 'set kind = "categorical", or another hierarchy'))
+        named = asked[INDUCE] if isinstance(asked, dict) else []
+        wrong = [
+            other
+            for other in named
+            if other == name or other not in recipe.named("quasi", "sensitive", "keep")
+        ]
+        if wrong:
+            listed = ", ".join(f"`{other}`" for other in wrong)
+            message = f"The hierarchy of column `{name}` cannot be induced from {listed}."
+            hint = "name other columns with the role quasi, sensitive or keep"
+            faults.append(Fault("recipe.invalid", message, hint))
+    return faults
+
+
 def _subject_faults(recipe: Recipe) -> list[Fault]:
     subjects = recipe.named("subject")
     faults = []
@@ -422,8 +446,10 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
     """Report documented features that this version does not support, so that none is silently ignored."""
     faults = []
     for name, column in recipe.columns.items():
-        if column.hierarchy == "induce":
-            faults.append(_not_yet(f"induced hierarchies (column `{name}`)"))
+        if is_induced(column.hierarchy) and recipe.engine.name == "spark":
+            message = f"The engine `spark` does not induce hierarchies (column `{name}`)."
+            hint = "build a hierarchy file from a sample: shoal hierarchy build --induce"
+            faults.append(Fault("recipe.not_available", message, hint))
     by_spark = recipe.engine.name == "spark" and not recipe.input.query
     if (recipe.input.table and not by_spark) or recipe.input.query or _is_address(recipe.input.path):
         faults.append(_not_yet("reading from a database"))

@@ -19,6 +19,7 @@ from shoal.recipe.goals import KMap
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import Sections
 from shoal.recipe.shape import Shape
+from shoal.recipe.trees import induced_file, is_file, is_induced
 
 MANIFEST_SUFFIX = ".manifest.json"
 
@@ -36,6 +37,7 @@ class Recipe(Sections):
     default_role: Literal["drop"] | None = None
     _base: Path = PrivateAttr(default=Path())
     _file: Path | None = PrivateAttr(default=None)
+    _induced: dict[str, str | dict[str, Any]] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path, *, changes: Mapping[str, Any] | None = None) -> Recipe:
@@ -206,7 +208,7 @@ class Recipe(Sections):
         if self.input.path is not None:
             data["input"]["path"] = self._relative_to(folder, self.input.path)
         for name, column in self.columns.items():
-            if isinstance(column.hierarchy, str):
+            if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 data["columns"][name]["hierarchy"] = self._relative_to(folder, column.hierarchy)
         for at, goal in enumerate(self.privacy.goal):
             if isinstance(goal, KMap):
@@ -226,12 +228,41 @@ class Recipe(Sections):
         if self.input.path is not None:
             named["the input"] = self.resolve(self.input.path).absolute()
         for name, column in self.columns.items():
-            if isinstance(column.hierarchy, str):
+            if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 named[f"the hierarchy of column `{name}`"] = self.resolve(column.hierarchy).absolute()
         for number, goal in enumerate(self.privacy.goal, 1):
             if isinstance(goal, KMap):
                 named[f"the population of goal {number}"] = self.resolve(goal.population).absolute()
         return named
+
+    @property
+    def induced(self) -> dict[str, str | dict[str, Any]]:
+        """What was asked for each column whose hierarchy is, or was, induced from the table."""
+        asked = {
+            name: column.hierarchy
+            for name, column in self.columns.items()
+            if column.hierarchy is not None and is_induced(column.hierarchy)
+        }
+        return {**self._induced, **asked}
+
+    def with_induced(self, trees: Mapping[str, dict[str, Any]]) -> Recipe:
+        """Return the recipe with the trees that were induced; what it shares still asks for them."""
+        columns = {
+            name: column.model_copy(update={"hierarchy": trees[name]}) if name in trees else column
+            for name, column in self.columns.items()
+        }
+        found = self.model_copy(update={"columns": columns})
+        found._induced = self.induced
+        return found
+
+    def beside(self, release: str | Path) -> Recipe:
+        """Return the recipe with the induced hierarchies that were written next to a release."""
+        columns = dict(self.columns)
+        for name, column in self.columns.items():
+            if is_induced(column.hierarchy):
+                file = str(induced_file(Path(release).absolute(), name))
+                columns[name] = column.model_copy(update={"hierarchy": file})
+        return self.model_copy(update={"columns": columns})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sections as in TOML, without values that were not set."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from shoal.recipe.goals import AnyGoal, Goal, RiskGoal
+from shoal.recipe.trees import rule_of
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
 Kind = Literal["numeric", "categorical", "ordinal", "date"]
@@ -85,6 +86,11 @@ class Column(Section):
         """The accepted dangers and the reason for each, empty where none was given."""
         reasons = self.accept if isinstance(self.accept, dict) else dict.fromkeys(self.accept, "")
         return {name: reason.strip() for name, reason in reasons.items()}
+
+    @property
+    def tree(self) -> str | dict[str, Any] | None:
+        """The hierarchy, or the rule by which one that has a name is built."""
+        return rule_of(self.hierarchy)
 
     @property
     def lacking(self) -> dict[str, int]:

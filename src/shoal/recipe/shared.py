@@ -15,6 +15,7 @@ from typing import Any
 
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.shape import Shape
+from shoal.recipe.trees import INDUCE
 
 _UNITS = {"week", "month", "quarter", "year", "decade"}
 
@@ -29,8 +30,10 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     data.get("output", {}).pop("path", None)
     if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # it determines the groups, which are secret
-    for column in data.get("columns", {}).values():
+    for name, column in data.get("columns", {}).items():
         if isinstance(column, dict):
+            if name in recipe.induced:
+                column["hierarchy"] = recipe.induced[name]
             _omit_values(column)
     for goal in data.get("privacy", {}).get("goal", []):
         if "population" in goal:
@@ -71,6 +74,8 @@ def _is_built(tree: Mapping[str, Any]) -> bool:
         return False
     ((rule, given),) = tree.items()
     levels = given if isinstance(given, list) else [given]
+    if rule == INDUCE:  # names of columns
+        return isinstance(given, list)
     if rule == "dates":
         return all(isinstance(level, str) and level in _UNITS for level in levels)
     return rule in ("intervals", "prefix") and all(isinstance(level, int | float) for level in levels)

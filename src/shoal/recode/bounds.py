@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
 from fractions import Fraction
 from math import ceil
 
@@ -13,11 +12,9 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.hierarchy.build import number_text
+from shoal.hierarchy.periods import text_of
 from shoal.table import forms
 from shoal.table.columns import RangeColumn
-
-_EPOCH = date(1970, 1, 1)
-_FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def snapped_ends(column: RangeColumn, grid: float) -> tuple[Ends, Ends]:
 
 
 def _step(column: RangeColumn, grid: float) -> Fraction:
-    """Return the grid's step; days and positions take whole steps."""
+    """Return the grid's step; dates and positions take whole steps."""
     step = Fraction(repr(grid))
     return step if column.kind == "numeric" else Fraction(ceil(step))
 
@@ -74,8 +71,7 @@ def end_text(column: RangeColumn, number: Fraction) -> str:
     if column.kind == "ordinal":
         return column.order[int(number)]
     if column.kind == "date":
-        day = min(max(int(number), _FIRST_DAY), _LAST_DAY)  # a wide grid may extend past the calendar
-        return (_EPOCH + timedelta(days=day)).isoformat()
+        return text_of(int(number), column.unit)
     return number_text(int(number) if number.denominator == 1 else float(number))
 
 
@@ -119,12 +115,17 @@ def _pair(text: str | None) -> tuple[str | None, str | None]:
 
 def _typed(column: RangeColumn, ends: pl.Series) -> pl.Series:
     if column.kind == "date":
-        return ends.str.to_date("%Y-%m-%d")
+        return typed_dates(column, ends)
     if column.kind == "ordinal":
         return ends
     numbers = ends.cast(pl.Float64)
     whole = ends.cast(pl.Int64, strict=False)
     return whole if whole.null_count() == ends.null_count() else numbers
+
+
+def typed_dates(column: RangeColumn, texts: pl.Series) -> pl.Series:
+    """Convert days to dates; there is no type for months and years, and a day would be false precision."""
+    return texts.str.to_date("%Y-%m-%d") if column.unit == "day" else texts
 
 
 def each_pair(first: IntArray, second: IntArray, write: Callable[[int, int], str | None]) -> pl.Series:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.recode.bounds import typed_dates
 from shoal.table import forms
 from shoal.table.columns import Line, QuasiColumn, RangeColumn, most_decimals
 
@@ -100,5 +101,5 @@ def _modes(column: QuasiColumn, codes: IntArray, labels: IntArray, n_classes: in
     written = [None if code == column.missing else forms.value_text(texts[code]) for code in distinct]
     series = pl.Series(written, dtype=pl.String).gather(np.searchsorted(distinct, modes))
     if isinstance(column, RangeColumn) and column.kind == "date":
-        return series.str.to_date("%Y-%m-%d")
+        return typed_dates(column, series)
     return series

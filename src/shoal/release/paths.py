@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shoal.recipe import Recipe, Shape
+from shoal.recipe import Recipe, Shape, induced_file
 from shoal.table.siblings import listed_tables, part_paths, refuse_siblings, stale_views, view_paths
 from shoal.table.write import check_target, manifest_path, report_path
 
@@ -24,6 +24,8 @@ class Places:
     manifest : Path
     reports : list of Path
         One for each table that has a report; none if no report is asked for.
+    hierarchies : dict of str to Path
+        Induced hierarchies, by column.
     """
 
     shape: Shape
@@ -31,6 +33,7 @@ class Places:
     tables: list[Path]
     manifest: Path
     reports: list[Path]
+    hierarchies: dict[str, Path]
 
     @classmethod
     def of(cls, recipe: Recipe, target: Path, *, report: bool) -> Places:
@@ -43,7 +46,8 @@ class Places:
                 tables = list(part_paths(target))
             case _:
                 tables = [target]
-        places = cls(shape, target, tables, manifest_path(target), [])
+        hierarchies = {name: induced_file(target, name) for name in recipe.induced}
+        places = cls(shape, target, tables, manifest_path(target), [], hierarchies)
         reports = [report_path(target.with_name(name)) for name in places.reported] if report else []
         return replace(places, reports=reports)
 
@@ -55,7 +59,7 @@ class Places:
     @property
     def all(self) -> list[Path]:
         """All files, tables first."""
-        return [*self.tables, self.manifest, *self.reports]
+        return [*self.tables, self.manifest, *self.reports, *self.hierarchies.values()]
 
     def check(self) -> None:
         """Refuse a place where the tables cannot be written, before any work is done.

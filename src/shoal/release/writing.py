@@ -6,18 +6,21 @@ import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shoal.dangers import earlier, warn_of
-from shoal.recipe import Shape, shareable, shared_digest
+from shoal.hierarchy.files import from_nested
+from shoal.hierarchy.nested import toml_text, with_origin
+from shoal.recipe import Recipe, Shape, shareable, shared_digest
 from shoal.release.manifest import EARLIER
 from shoal.release.parts import Part
 from shoal.release.paths import Places
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.formats import is_text
+from shoal.table.induced import columns_for, origin
 from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.siblings import view_paths
 from shoal.table.write import (
@@ -47,7 +50,7 @@ def write_release(
     with ExitStack() as stack:
         charts = stack.enter_context(charts_meanwhile(release)) if report else []
         made = [stack.enter_context(temporary(place)) for place in places.all]
-        tables, manifest, reports = _split(made, places)
+        tables, manifest, reports, hierarchies = _split(made, places)
         with stage(release.timings, "write", progress) as tick:
             for at, part in enumerate(release.parts):
                 _write_part(part, tables[at])
@@ -64,6 +67,8 @@ def write_release(
                 for at, page in enumerate(pages):
                     write_text(page, reports[at])
                     tick((at + 1) / len(reports))
+        for name, file in zip(places.hierarchies, hierarchies, strict=True):
+            _write_hierarchy(release.recipe, name, file)
         _move(made, places)
     return target
 
@@ -103,10 +108,20 @@ def note_earlier(release: Release, target: Path) -> None:
     warn_of(found)
 
 
-def _split(made: Sequence[Path], places: Places) -> tuple[Sequence[Path], Path, Sequence[Path]]:
-    """Return the tables, the manifest and the reports."""
+def _split(
+    made: Sequence[Path], places: Places
+) -> tuple[Sequence[Path], Path, Sequence[Path], Sequence[Path]]:
+    """Return the tables, the manifest, the reports and the hierarchies."""
     number = len(places.tables)
-    return made[:number], made[number], made[number + 1 :]
+    last = number + 1 + len(places.reports)
+    return made[:number], made[number], made[number + 1 : last], made[last:]
+
+
+def _write_hierarchy(recipe: Recipe, name: str, path: Path) -> None:
+    """Write the tree that was induced for a column, with its origin."""
+    tree: Any = recipe.columns[name].hierarchy
+    text = with_origin(toml_text(from_nested(tree, name)), origin(name, columns_for(name, recipe)))
+    write_text(text, path)
 
 
 def _write_part(part: Part, path: Path) -> None:

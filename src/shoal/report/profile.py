@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray, LongArray
+from shoal.hierarchy.periods import number_of
 from shoal.recipe import Recipe
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
@@ -26,7 +26,6 @@ from shoal.table.frames import series
 
 OTHER, MISSING = "(other)", "(missing)"
 
-_EPOCH = date(1970, 1, 1)
 _AFTER_ALL = np.iinfo(np.int64).max  # represents missing values, which are shown last
 
 
@@ -345,7 +344,8 @@ def _number(column: RangeColumn, text: str) -> float:
     if column.kind == "ordinal":
         return float(column.order.index(text))
     if column.kind == "date":
-        return float((date.fromisoformat(text) - _EPOCH).days)
+        number = number_of(text, column.unit)
+        return np.nan if number is None else float(number)
     return float(text)
 
 
@@ -385,7 +385,7 @@ def _leaf_numbers(column: TreeColumn, counts: LongArray) -> FloatArray:
     leaves = column.tree.leaf_labels
     texts = pl.Series([leaves[leaf] for leaf in present.tolist()], dtype=pl.String)
     if column.kind == "date":
-        texts = texts.str.to_date("%Y-%m-%d").cast(pl.Int32)
+        texts = pl.Series([number_of(text, column.unit) for text in texts], dtype=pl.Int64)
     numbers[present] = texts.cast(pl.Float64).to_numpy()
     return numbers
 

@@ -1,4 +1,4 @@
-"""Cut a line of numbers, days or ordered values at round positions, and label the cells between.
+"""Cut a line of numbers, dates or ordered values at round positions, and label the cells between.
 
 Cut points are round and the outer cells are open, so that no label reveals the lowest or highest value.
 An ordered value is named only if enough rows have it.
@@ -6,7 +6,7 @@ An ordered value is named only if enough rows have it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -64,7 +64,7 @@ def scale_of(column: QuasiColumn, numbers: FloatArray, counts: LongArray, least:
         return _order_scale(_names(column.order, numbers, counts), numbers)
     low, high = _bulk(numbers, counts)
     if column.kind == "date":
-        return _date_scale(low, high, numbers)
+        return _DATE_SCALES[column.unit](low, high, numbers)
     step = max(_round_step((high - low) / (MOST_CELLS - 4)), least)
     if are_whole(column, numbers) and abs(numbers[[0, -1]]).max() < _LONG:
         return _whole_scale(_inside([at - 0.5 for at in _multiples(max(1.0, step), low, high)], numbers))
@@ -135,11 +135,11 @@ def _order_scale(names: Sequence[str | None], numbers: FloatArray) -> Scale:
     )
 
 
-def _date_scale(low: float, high: float, numbers: FloatArray) -> Scale:
+def _day_scale(low: float, high: float, numbers: FloatArray) -> Scale:
     """Put edges between days, weeks, months or years."""
     days = next((days for days in (1, 7) if (high - low) / days < MOST_CELLS - 1), None)
     if days is None:
-        return _month_scale(low, high, numbers)
+        return _calendar_scale(_month(low), _month(high), numbers, _first_day)
     first = int(low) + days - (int(low) + 3) % days  # day -3 was a Monday
     edges = _inside([day - 0.5 for day in range(first, int(high) + 1, days)], numbers)
     starts, stops = [_day(edge + 0.5) for edge in edges], [_day(edge - 0.5) for edge in edges]
@@ -154,19 +154,35 @@ def _date_scale(low: float, high: float, numbers: FloatArray) -> Scale:
 
 
 def _month_scale(low: float, high: float, numbers: FloatArray) -> Scale:
-    begin, end = _month(low), _month(high)
-    step = next((s for s in _MONTHS if (end - begin) / s < MOST_CELLS - 1), _MONTHS[-1])
+    """Put edges between months or years, where numbers are months."""
+    return _calendar_scale(int(low), int(high), numbers, lambda month: month)
+
+
+def _year_scale(low: float, high: float, numbers: FloatArray) -> Scale:
+    """Put edges between years, where numbers are years."""
+    return _calendar_scale(12 * int(low), 12 * int(high), numbers, lambda month: month // 12, finest=12)
+
+
+def _calendar_scale(
+    begin: int, end: int, numbers: FloatArray, number_of: Callable[[int], int], finest: int = 1
+) -> Scale:
+    """Put edges at the beginnings of months or years, given the numbers of months on the column's line."""
+    steps = [step for step in _MONTHS if step >= finest]
+    step = next((s for s in steps if (end - begin) / s < MOST_CELLS - 1), steps[-1])
     months = [month for month in range((begin // step + 1) * step, end + 1, step) if month >= 12]
-    months = [month for month in months if _inside([_first_day(month) - 0.5], numbers)]
+    months = [month for month in months if _inside([number_of(month) - 0.5], numbers)]
     unit = min(step, 12)
     starts = [_month_text(month, unit) for month in months]
     return Scale(
-        np.array([_first_day(month) - 0.5 for month in months]),
+        np.array([number_of(month) - 0.5 for month in months]),
         starts,
         stops=[_month_text(month - (12 if unit == 12 else 1), unit) for month in months],
         first=[f"before {start}" for start in starts],
         last=[f"{start} and later" for start in starts],
     )
+
+
+_DATE_SCALES = {"day": _day_scale, "month": _month_scale, "year": _year_scale}
 
 
 def _inside(edges: Sequence[float], numbers: FloatArray) -> list[float]:

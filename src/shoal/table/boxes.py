@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 from itertools import chain
 
@@ -15,11 +14,11 @@ import numpy.typing as npt
 
 from shoal.arrays import IntArray
 from shoal.errors import DataError
+from shoal.hierarchy.periods import Unit, number_of
 from shoal.table.columns import QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Published, Range, Set, Value, parse
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")  # as published
-_EPOCH = date(1970, 1, 1)
 _Number = Callable[[str], Fraction | None]
 
 
@@ -102,7 +101,7 @@ def _ranges(column: RangeColumn, parsed: Mapping[str, Published], weight: Fracti
     """
 
     def number(text: str) -> Fraction | None:
-        return _number(text, column.kind, column.order)
+        return _number(text, column.kind, column.unit, column.order)
 
     found = {text: _ends(value, number) for text, value in parsed.items()}
     ends = {text: pair for text, pair in found.items() if pair is not None}
@@ -129,14 +128,12 @@ def _ends(value: Published, number: _Number) -> tuple[Fraction, Fraction] | None
     return None if low is None or high is None else (low, high)
 
 
-def _number(text: str, kind: str, order: tuple[str, ...] = ()) -> Fraction | None:
+def _number(text: str, kind: str, unit: Unit, order: tuple[str, ...] = ()) -> Fraction | None:
     if kind == "ordinal":
         return Fraction(order.index(text)) if text in order else None
     if kind == "date":
-        try:
-            return Fraction((date.fromisoformat(text) - _EPOCH).days)
-        except ValueError:
-            return None
+        number = number_of(text, unit)
+        return None if number is None else Fraction(number)
     # A text such as 01067 is a code, not the number 1067.
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
@@ -194,8 +191,9 @@ def _leaves_in(column: TreeColumn, value: Published) -> Piece | None:
         return None if min(codes) < 0 else _listed(codes, weight)
     if column.kind not in {"numeric", "date"}:
         return None
-    numbers = {code: _number(label, column.kind) for label, code in code_of.items()}
-    ends = _ends(value, lambda text: _number(text, column.kind))
+    unit = column.unit
+    numbers = {code: _number(label, column.kind, unit) for label, code in code_of.items()}
+    ends = _ends(value, lambda text: _number(text, column.kind, unit))
     if ends is None or None in numbers.values():
         return None
     low, high = ends

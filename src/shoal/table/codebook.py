@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.hierarchy.periods import Unit
 from shoal.recipe import Column, Recipe
 from shoal.recipe.goals import Goal, TCloseness
 from shoal.table.columns import Encoded, Line, QuasiColumn, RangeColumn, SensitiveColumn, TreeColumn
@@ -52,6 +53,8 @@ class RangeBook:
         Whether its numbers are floats.
     as_stored : bool
         See `settled`.
+    unit : "day", "month" or "year"
+        The precision of a date column.
     """
 
     name: str
@@ -59,6 +62,7 @@ class RangeBook:
     line: Line
     is_float: bool
     as_stored: bool = False
+    unit: Unit = "day"
 
     @property
     def kind(self) -> str:
@@ -73,7 +77,7 @@ class RangeBook:
 
     def view(self, numbers: pl.Series) -> RangeColumn:
         """Return some rows as an encoded column."""
-        return range_column(self.name, numbers, self.kind, self.column, self.line)
+        return range_column(self.name, numbers, self.kind, self.column, self.line, self.unit)
 
     def positions(self, numbers: pl.Series, span: int) -> IntArray:
         """Return the fixed-point positions of some rows, as `fixed_columns` does."""

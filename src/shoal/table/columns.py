@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import IntArray
+from shoal.hierarchy.periods import Unit, unit_of
 from shoal.hierarchy.tree import Tree
 
 
@@ -46,11 +47,14 @@ class RangeColumn:
     texts : tuple of str
         The published text of each distinct value.
     numbers : ndarray of shape (n_values,), int64 or float64
-        Each distinct value as a number: the value itself, a day number, or a position in `order`.
+        Each distinct value as a number: the value itself, the number of a day, month or year, or a position
+        in `order`.
     order : tuple of str
         All values of an ordinal column, from low to high; empty for other kinds.
     line : Line or None
         Of the whole table, where these rows are only a cell of it.
+    unit : "day", "month" or "year"
+        The precision of a date column.
     """
 
     name: str
@@ -62,6 +66,7 @@ class RangeColumn:
     numbers: npt.NDArray[Any]
     order: tuple[str, ...] = ()
     line: Line | None = None
+    unit: Unit = "day"
 
     @property
     def ends(self) -> tuple[int | float, int | float] | None:
@@ -110,6 +115,11 @@ class TreeColumn:
     tree: Tree
     has_missing: bool
     is_flat: bool
+
+    @property
+    def unit(self) -> Unit:
+        """The precision of a date column."""
+        return unit_of(self.tree.labels[self.tree.leaf_nodes[0]])
 
     @property
     def missing(self) -> int:

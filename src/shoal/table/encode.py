@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.hierarchy import build
+from shoal.hierarchy.periods import Unit, text_of, unit_of
 from shoal.recipe import GRID_HINT, Column, Recipe, omitted_faults
 from shoal.table.columns import Encoded, Line, QuasiColumn, RangeColumn
 from shoal.table.frames import series
@@ -37,9 +38,15 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
 def kinds_of(encoded: Encoded, asked: Recipe) -> dict[str, dict[str, str | bool]]:
     """Return the kind of each quasi column, and whether it was detected or given in the recipe."""
     return {
-        column.name: {"kind": column.kind, "found": asked.columns[column.name].kind is None}
+        column.name: kind_entry(column.kind, column.unit, asked.columns[column.name].kind is None)
         for column in encoded.columns
     }
+
+
+def kind_entry(kind: str, unit: Unit, is_found: bool) -> dict[str, str | bool]:
+    """Return what is reported about the kind of a column; dates are days unless a precision is given."""
+    precision = {"precision": unit} if kind == "date" and unit != "day" else {}
+    return {"kind": kind, **precision, "found": is_found}
 
 
 def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
@@ -91,19 +98,33 @@ def _encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn
 
 def _range_column(name: str, values: pl.Series, kind: str, column: Column) -> RangeColumn:
     """Encode canonical values that lie on a line."""
-    return range_column(name, line_numbers(values, kind, column), kind, column)
+    return range_column(name, line_numbers(values, kind, column), kind, column, unit=date_unit(values))
 
 
 def line_numbers(values: pl.Series, kind: str, column: Column) -> pl.Series:
-    """Return canonical values as numbers: themselves, days, or positions in the order of the recipe."""
+    """Return canonical values as numbers: themselves, positions in the order, or days, months or years."""
     if kind == "ordinal":
         order = canonical_list(column.order or [])
         return values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+    if kind == "date" and values.dtype == pl.String:
+        year = values.str.slice(0, 4).cast(pl.Int64)
+        return year if date_unit(values) == "year" else year * 12 + values.str.slice(5).cast(pl.Int64) - 1
     return values.cast(pl.Int32).cast(pl.Int64) if kind == "date" else values
 
 
+def date_unit(values: pl.Series) -> Unit:
+    """Return the precision of canonical dates: months and years are texts."""
+    present = values.drop_nulls()
+    return unit_of(present[0]) if values.dtype == pl.String and len(present) else "day"
+
+
 def range_column(
-    name: str, values: pl.Series, kind: str, column: Column, line: Line | None = None
+    name: str,
+    values: pl.Series,
+    kind: str,
+    column: Column,
+    line: Line | None = None,
+    unit: Unit = "day",
 ) -> RangeColumn:
     """Number the distinct numbers by size; with `line`, on the line of a table that these are a part of."""
     order = canonical_list(column.order or [])
@@ -114,7 +135,7 @@ def range_column(
     if kind == "ordinal":
         texts = [order[position] for position in numbers]
     elif kind == "date":
-        texts = [str(day) for day in distinct.cast(pl.Int32).cast(pl.Date).to_list()]
+        texts = [text_of(number, unit) for number in distinct.to_list()]
     else:
         texts = [build.number_text(number) for number in distinct.to_list()]
     ends = (numbers[0], numbers[-1]) if line is None and len(numbers) else None
@@ -129,6 +150,7 @@ def range_column(
         numbers=numbers,
         order=tuple(order),
         line=line,
+        unit=unit,
     )
 
 

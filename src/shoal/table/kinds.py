@@ -21,6 +21,12 @@ _OFFSET = r" ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _DATE = (
     rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]+)?)?({_OFFSET})?)?$"
 )
+# Months: 1952-09, 1952/09, 09.1952 or 09/1952.
+_MONTH = r"^([0-9]{4})[-/](0[1-9]|1[0-2])$"
+_MONTH_FIRST = r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"
+_ANY_MONTH = f"{_MONTH}|{_MONTH_FIRST}"
+_YEAR = r"^[0-9]{4}$"
+_NO_YEAR = "0000"
 _INFINITE = r"^[+-]?inf(inity)?$"
 _EXACT_IN_FLOAT = 2**53
 
@@ -32,8 +38,9 @@ _FEW = 10  # one in this many cells may fail to parse, and one in any case
 def settle(values: pl.Series, column: Column) -> tuple[str, pl.Series]:
     """Return the kind of a quasi column and its values in canonical form.
 
-    Numeric columns become Int64 (Float64 if some value is not an integer), dates pl.Date, ordinal and
-    categorical columns text. Cells that do not fit the given kind are counted in a `DataError`.
+    Numeric columns become Int64 (Float64 if some value is not an integer), dates pl.Date, months and years
+    their ISO texts, ordinal and categorical columns text. Cells that do not fit the given kind are counted
+    in a `DataError`.
     """
     if isinstance(values.dtype, pl.Enum):  # if its order matters, the recipe contains it by now
         values = values.cast(pl.String)
@@ -60,9 +67,9 @@ def _detected_kind(values: pl.Series, column: Column) -> str:
 
 def stored_kind(dtype: pl.DataType, column: Column) -> str | None:
     """Return the kind that the hierarchy or the data type implies; None for texts, which must be read."""
-    if isinstance(column.hierarchy, dict) and len(column.hierarchy) == 1:
+    if isinstance(column.tree, dict) and len(column.tree) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
-        found = built.get(next(iter(column.hierarchy)))
+        found = built.get(next(iter(column.tree)))
         if found:
             return found
     if column.hierarchy is not None:
@@ -76,23 +83,25 @@ def stored_kind(dtype: pl.DataType, column: Column) -> str | None:
 
 @dataclass(frozen=True)
 class TextCounts:
-    """How many texts look like numbers, like codes with a leading zero, and like dates."""
+    """How many texts look like numbers, like codes with a leading zero, and like days, months or years."""
 
     cells: int = 0
     numbers: int = 0
     codes: int = 0
-    dates: int = 0
+    days: int = 0
+    months: int = 0
+    years: int = 0
 
     @classmethod
     def of(cls, texts: pl.Series, times: pl.Series | None = None) -> TextCounts:
         """Count non-missing texts, each of which occurs so many times; once if not given."""
         are_numbers = texts.str.contains(_NUMBER)
         are_codes = are_numbers & texts.str.contains(_LEADING_ZERO)
-        are_dates = texts.str.contains(_DATE) & iso_days(texts).is_not_null()
+        are_days = texts.str.contains(_DATE) & iso_days(texts).is_not_null()
+        looks = (are_numbers, are_codes, are_days, _are_months(texts), _are_years(texts))
         if times is None:
-            return cls(len(texts), *(int(marks.sum()) for marks in (are_numbers, are_codes, are_dates)))
-        counts = (int(times.filter(marks).sum()) for marks in (are_numbers, are_codes, are_dates))
-        return cls(int(times.sum()), *counts)
+            return cls(len(texts), *(int(marks.sum()) for marks in looks))
+        return cls(int(times.sum()), *(int(times.filter(marks).sum()) for marks in looks))
 
     def joined(self, other: TextCounts) -> TextCounts:
         """Return the counts of two parts of a column together."""
@@ -103,9 +112,12 @@ def kind_of_texts(name: str, texts: TextCounts) -> str:
     """Detect the kind of non-missing texts; raise an error if only a few of them do not parse."""
     if not texts.cells:
         return "categorical"
-    parsed = {"numeric": 0 if texts.codes else texts.numbers, "date": texts.dates}
+    # Years alone are numbers, unless the recipe says otherwise.
+    parsed = {"numeric": 0 if texts.codes else texts.numbers, "date": texts.days + texts.months}
     for kind, count in parsed.items():
         if count == texts.cells:
+            if kind == "date":
+                refuse_mixed(name, texts)
             return kind
         if count >= _ENOUGH and texts.cells - count <= max(1, texts.cells // _FEW):
             raise _dirty(name, kind, texts.cells - count, texts.cells)
@@ -120,6 +132,20 @@ def _dirty(name: str, kind: str, misfits: int, cells: int) -> DataError:
         f'kind = "categorical" in [columns.{name}] if they are intended'
     )
     return DataError("data.kind", message, hint)
+
+
+def refuse_mixed(name: str, texts: TextCounts) -> None:
+    """Refuse dates of different precision: none of them could be published without changing others."""
+    counts = {"days": texts.days, "months": texts.months, "years": texts.years}
+    present = [f"{count} cells are {unit}" for unit, count in counts.items() if count]
+    if len(present) < 2 or sum(counts.values()) < texts.cells:
+        return
+    message = f"Column `{name}` has dates of different precision: {', '.join(present)}."
+    hint = (
+        "give all of them the same precision, such as 1952-09 for months, or set "
+        f'kind = "categorical" in [columns.{name}]'
+    )
+    raise DataError("data.kind", message, hint)
 
 
 def _numbers(values: pl.Series) -> pl.Series:
@@ -196,19 +222,66 @@ def iso_days(texts: pl.Series) -> pl.Series:
     return texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
 
 
+def iso_months(texts: pl.Series) -> pl.Series:
+    """Write months in ISO form, 1952-09; null for all other texts."""
+    months = texts.set(~_are_months(texts), None)
+    return months.str.replace(_MONTH, "$1-$2").str.replace(_MONTH_FIRST, "$2-$1")
+
+
+def _are_months(texts: pl.Series) -> pl.Series:
+    return texts.str.contains(_ANY_MONTH) & ~texts.str.contains(_NO_YEAR, literal=True)
+
+
+def _iso_years(texts: pl.Series) -> pl.Series:
+    return texts.set(~_are_years(texts), None)
+
+
+def _are_years(texts: pl.Series) -> pl.Series:
+    return texts.str.contains(_YEAR) & (texts != _NO_YEAR)
+
+
 def _dates(values: pl.Series) -> pl.Series:
-    if values.dtype in (pl.Date, pl.Datetime):
-        # A cast would return the day in UTC; the column's own time zone determines the day.
-        days, fits = values.dt.date(), values.is_not_null()
-    elif values.dtype == pl.String:
-        days, fits = iso_days(values), values.str.contains(_DATE)
-    else:
-        raise misfit(values.name, "date", values.len() - values.null_count())
-    fits = fits & days.dt.year().is_between(1, 9999)  # the years that ISO dates can represent
-    misfits = values.len() - values.null_count() - int(fits.sum())
+    if values.dtype == pl.String:
+        return _written_dates(values)
+    if values.dtype.is_numeric():
+        return _stored_years(values)
+    present = values.len() - values.null_count()
+    if values.dtype not in (pl.Date, pl.Datetime):
+        raise misfit(values.name, "date", present)
+    # A cast would return the day in UTC; the column's own time zone determines the day.
+    days = values.dt.date()
+    fits = days.dt.year().is_between(1, 9999)  # the years that ISO dates can represent
+    if fits.sum() < present:
+        raise misfit(values.name, "date", present - int(fits.sum()))
+    return days
+
+
+def _written_dates(values: pl.Series) -> pl.Series:
+    """Read texts of one precision: days, months or years."""
+    fewest = len(values)
+    for read in (_iso_dates, iso_months, _iso_years):
+        found = read(values)
+        misfits = found.null_count() - values.null_count()
+        if not misfits:
+            return found
+        fewest = min(fewest, misfits)
+    refuse_mixed(values.name, TextCounts.of(values.drop_nulls()))
+    raise misfit(values.name, "date", fewest)
+
+
+def _iso_dates(values: pl.Series) -> pl.Series:
+    days = iso_days(values)
+    return days.set(~(values.str.contains(_DATE) & days.dt.year().is_between(1, 9999)), None)
+
+
+def _stored_years(values: pl.Series) -> pl.Series:
+    """Read numbers as years."""
+    floats = _floats(values)
+    fits = floats.is_between(1, 9999) & (floats == floats.round())
+    misfits = floats.len() - floats.null_count() - int(fits.sum())
     if misfits:
         raise misfit(values.name, "date", misfits)
-    return days
+    return floats.cast(pl.Int64).cast(pl.String).str.zfill(4)
 
 
 def _texts(values: pl.Series) -> pl.Series:
@@ -220,7 +293,7 @@ def _texts(values: pl.Series) -> pl.Series:
 
 def misfit(name: str, kind: str, count: int) -> DataError:
     """Build the error for cells that do not fit the kind of their column."""
-    forms = {"numeric": "a number such as 12 or 3.5", "date": "a date such as 2026-03-31"}
+    forms = {"numeric": "a number such as 12 or 3.5", "date": "a date such as 2026-03-31 or 2026-03"}
     message = f"Column `{name}` has {count} cells that are not {kind} values."
     hint = f"each cell should be {forms[kind]}; list marks such as NA in [input] missing, or change the kind"
     return DataError("data.kind", message, hint)

@@ -8,23 +8,28 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.hierarchy.periods import Unit
 from shoal.recipe import Column
 from shoal.table.columns import Line, are_whole, most_decimals
+from shoal.table.encode import line_numbers
 from shoal.table.kinds import (
     TextCounts,
     infinite_fault,
     integers,
     iso_days,
+    iso_months,
     kind_of_texts,
     large_fault,
     look_like_numbers,
     misfit,
+    refuse_mixed,
     stored_kind,
 )
 
 _EXACT = 2.0**53
 
 Number = int | float
+_DATE = Column(role="quasi", kind="date")
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Statistics:
     all_int, all_exact, all_whole : bool
         Whether every number is stored or written as a 64-bit integer, is a whole number that a float holds
         exactly, is a whole number.
-    numbers, days : Ends
+    numbers, days, months : Ends
     decimals : int
         The most decimals of any number.
     large : int
@@ -74,6 +79,7 @@ class Statistics:
     all_whole: bool = True
     numbers: Ends = NO_ENDS
     days: Ends = NO_ENDS
+    months: Ends = NO_ENDS
     decimals: int = 0
     large: int = 0
 
@@ -89,6 +95,7 @@ class Statistics:
             all_whole=self.all_whole and other.all_whole,
             numbers=self.numbers.joined(other.numbers),
             days=self.days.joined(other.days),
+            months=self.months.joined(other.months),
             decimals=max(self.decimals, other.decimals),
             large=self.large + other.large,
         )
@@ -100,7 +107,7 @@ class Statistics:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Statistics:
         """Return the statistics that `to_dict` made a dictionary of."""
-        nested = {"texts": TextCounts, "numbers": Ends, "days": Ends}
+        nested = {"texts": TextCounts, "numbers": Ends, "days": Ends, "months": Ends}
         return cls(**{key: nested[key](**value) if key in nested else value for key, value in data.items()})
 
 
@@ -115,11 +122,12 @@ def statistics(values: pl.Series) -> Statistics:
         counts["texts"] = TextCounts.of(texts, times)
         are_numbers = look_like_numbers(texts)
         numbers = texts.filter(are_numbers).str.to_lowercase()
-        counts |= _of_numbers(numbers, times.filter(are_numbers)) | _of_days(iso_days(texts))
+        counts |= _of_numbers(numbers, times.filter(are_numbers))
+        counts |= {"days": _ends_of(iso_days(texts)), "months": _ends_of(iso_months(texts))}
     elif values.dtype.is_numeric():
         counts |= _of_numbers(present)
     elif values.dtype in (pl.Date, pl.Datetime):
-        counts |= _of_days(present.dt.date())
+        counts["days"] = _ends_of(present.dt.date())
     return Statistics(**counts)
 
 
@@ -152,9 +160,13 @@ def _of_numbers(values: pl.Series, times: pl.Series | None = None) -> dict[str, 
     }
 
 
-def _of_days(found: pl.Series) -> dict[str, Any]:
-    known = found.drop_nulls().cast(pl.Int32)
-    return {"days": Ends(int(known.min()), int(known.max()))} if len(known) else {}  # type: ignore[arg-type]
+def _ends_of(dates: pl.Series) -> Ends:
+    """Return the first and the last of canonical dates."""
+    known = dates.drop_nulls()
+    if not len(known):
+        return NO_ENDS
+    numbers = line_numbers(pl.Series([known.min(), known.max()]), "date", _DATE)
+    return Ends(*numbers.to_list())
 
 
 def found_kind(name: str, dtype: pl.DataType, found: Statistics, column: Column) -> str:
@@ -170,16 +182,37 @@ def found_kind(name: str, dtype: pl.DataType, found: Statistics, column: Column)
         if found.large and not found.all_int:
             raise large_fault(name, found.large)
     elif kind == "date":
-        fits = found.texts.dates if is_text else found.cells * (dtype in (pl.Date, pl.Datetime))
+        if is_text:
+            refuse_mixed(name, found.texts)
+            fits = max(found.texts.days, found.texts.months, found.texts.years)
+        else:
+            fits = found.cells if dtype in (pl.Date, pl.Datetime) or _are_years(found, dtype) else 0
         if fits < found.cells:
             raise misfit(name, kind, found.cells - fits)
     return kind
 
 
+def _are_years(found: Statistics, dtype: pl.DataType) -> bool:
+    low, high = found.numbers.low, found.numbers.high
+    return (
+        dtype.is_numeric() and found.all_whole and (low is None or high is None or 1 <= low <= high <= 9999)
+    )
+
+
+def unit_of_dates(found: Statistics) -> Unit:
+    """Return the precision of a column of dates."""
+    if found.days.low is not None:
+        return "day"
+    if found.months.low is not None:
+        return "month"
+    return "day" if found.numbers.low is None else "year"
+
+
 def line_of(kind: str, found: Statistics) -> tuple[Line, bool]:
     """Return the line of a numeric or date column, and whether its numbers are floats."""
     if kind == "date":
-        return Line(found.days.low or 0, found.days.high or 0), False
+        ends = {"day": found.days, "month": found.months, "year": found.numbers}[unit_of_dates(found)]
+        return Line(int(ends.low or 0), int(ends.high or 0)), False
     is_float = not (found.all_int or found.all_exact)
     low, high = found.numbers.low or 0, found.numbers.high or 0
     if is_float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.errors import HierarchyError
-from shoal.hierarchy import build, files
+from shoal.hierarchy import build, codes, files
 from shoal.hierarchy.tree import Tree
 from shoal.recipe import Recipe
+from shoal.recipe.codes import CODES, ICD10, ISCO, ISCO_SUB_MAJOR, OLDEST, RULES
 from shoal.table.columns import TreeColumn
 
 
@@ -50,6 +52,8 @@ def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
     given = recipe.columns[name].hierarchy
     if given is None:
         return build.flat(distinct.to_list(), name)
+    if isinstance(given, str) and given in CODES:
+        return code_tree(given, distinct.to_list() if kind == "numeric" else leaf_texts(distinct), name)
     if isinstance(given, str):
         return files.load(recipe.resolve(given), name)
     if "intervals" in given and kind == "numeric":
@@ -59,6 +63,21 @@ def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
     if "dates" in given and kind == "date":
         return build.dates(distinct.to_list(), _list_of(given["dates"], name), name)
     return files.from_nested(given, name)
+
+
+def code_tree(system: str, values: Sequence[Any], name: str) -> Tree:
+    """Build the tree of codes that carry their own structure."""
+    rule = RULES.get(system, {})
+    if system == "age":
+        return codes.ages(values, rule["intervals"], OLDEST, name)
+    if system == "postcode":
+        return codes.postcodes(values, rule["prefix"], name)
+    paths = {
+        "icd10": lambda code: codes.icd10_path(code, ICD10),
+        "nuts": codes.nuts_path,
+        "isco": lambda code: codes.isco_path(code, ISCO, ISCO_SUB_MAJOR),
+    }
+    return codes.by_path(values, paths[system], CODES[system], name)
 
 
 def _list_of(given: Any, name: str) -> list[Any]:

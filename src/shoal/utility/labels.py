@@ -15,7 +15,7 @@ from shoal.arrays import IntArray
 from shoal.errors import DataError
 from shoal.hierarchy.tree import Tree
 from shoal.measure import foreign
-from shoal.measure.numbers import Ends, calendar_period, ends_of, in_days, number_of
+from shoal.measure.numbers import Ends, calendar_period, ends_of, in_unit, number_of
 from shoal.table.forms import Lost, Range, Set, Value, parse
 from shoal.utility.spread import LeafSpread, LineSpread
 
@@ -131,8 +131,18 @@ class _LineReader:
         return self._between(plain, plain) or self._foreign(plain, whole) or self._between(text, text)
 
     def _between(self, low: str | None, high: str | None) -> Ends | None:
-        ends = tuple(None if text is None else self._number(text) for text in (low, high))
-        return None if None in ends else (ends[0], ends[1])
+        if low is None or high is None:
+            return None
+        first, last = self._place(low), self._place(high)
+        return None if first is None or last is None else (first[0], last[1])
+
+    def _place(self, text: str) -> Ends | None:
+        """Return the ends of one value: a month or a year has several days."""
+        number = self._number(text)
+        if number is not None:
+            return number, number
+        period = calendar_period(text, "day") if self._kind == "date" else None
+        return None if period is None else ends_of(period, self._number, whole=True)
 
     def _around(self, members: Sequence[str]) -> Ends | None:
         numbers = [found for member in members if (found := self._number(member)) is not None]
@@ -142,7 +152,7 @@ class _LineReader:
         """Read a calendar period, an interval or a mask as other tools write it, or the node of a tree."""
         found = foreign.interval(text)
         if self._kind == "date":
-            found = calendar_period(text) or (found and in_days(found)) or found
+            found = calendar_period(text, "day") or (found and in_unit(found, "day")) or found
             ends = ends_of(found, self._number, whole=True) if found else _longer_period(text)
         else:
             ends = ends_of(found, self._number, whole=whole) if found else self._masked(text)

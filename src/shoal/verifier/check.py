@@ -96,6 +96,7 @@ def verify(
         but a verdict.
     """
     _check_subjects(subjects, recipe)
+    recipe = recipe.beside(path)
     if recipe.shape is Shape.TWO_TABLES:
         if original is not None and not isinstance(original, (str, Path)):
             message = "A release of the method `anatomy` can be compared only with a file."

@@ -133,7 +133,7 @@ def _of_tree(
     of_node = heights(chains.values())
     total = max(of_node.values(), default=0) or int(has_missing)
     key = leaf_key(kind, texts, stored)
-    widths = recipe.columns[name].hierarchy
+    widths = recipe.columns[name].tree
     steps = widths.get("intervals", []) if isinstance(widths, dict) and kind == "numeric" else []
 
     def cost(cell: Cell) -> float | None:

@@ -19,6 +19,7 @@ from shoal.table.columns import Encoded
 from shoal.table.encode import encode as encode_columns
 from shoal.table.given import table_of
 from shoal.table.hierarchies import ROOT, from_frame, from_function
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.workflow.prepare import prepare
 
@@ -237,4 +238,4 @@ def encode(
         recipe = Recipe.from_roles(quasi=quasi, k=2, changes=changes)  # k does not matter here
         recipe = _with_functions(recipe, hierarchies, data)
     table = table_of(data, recipe)
-    return encode_columns(table, with_orders(recipe, table))
+    return encode_columns(table, with_induced(with_orders(recipe, table), table))

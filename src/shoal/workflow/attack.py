@@ -62,6 +62,8 @@ def attack(
     if recipe is None:
         message = "The recipe of the release is needed."
         raise RecipeError("recipe.invalid", message, "shoal.attack(original, released, recipe)")
+    if isinstance(released, (str, Path)):
+        recipe = recipe.beside(released)
     if not isinstance(original, (str, Path)):
         frame = to_polars(original)
         recipe = with_orders(recipe, frame)

@@ -28,6 +28,7 @@ from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.given import table_of
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.table.overwriting import refuse_overwriting
 from shoal.workflow.publishing import published_loss
@@ -263,7 +264,7 @@ def compare(
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = table_of(data, recipe)
-        recipe = with_orders(recipe, table)
+        recipe = with_induced(with_orders(recipe, table), table)
         _check_rows(table.height, sizes)
     asked = [(name, k, _variant(recipe, name, k)) for k in sizes for name in names]
     with stage(timings, "encode", progress):

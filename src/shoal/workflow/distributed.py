@@ -47,6 +47,7 @@ from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.codebook import RangeBook
+from shoal.table.encode import kind_entry
 from shoal.verifier import MeasuredGoal
 from shoal.workflow.spark_profile import spark_profile
 
@@ -101,7 +102,11 @@ def make_distributed(
         remarks=part.remarks,
         dangers=list(part.dangers),
         kinds={
-            book.name: {"kind": str(book.column.kind), "found": recipe.columns[book.name].kind is None}
+            book.name: kind_entry(
+                str(book.column.kind),
+                book.unit if isinstance(book, RangeBook) else book.empty.unit,
+                recipe.columns[book.name].kind is None,
+            )
             for book in found.codebook.quasi
         },
         reads=recipe.files,

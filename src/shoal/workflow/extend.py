@@ -225,6 +225,7 @@ def _refuse_unavailable(recipe: Recipe) -> None:
         f'bounds_as = "{output.bounds_as}"': output.bounds_as != "text",
         "goals besides k": bool(recipe.privacy.goal),
         "a subject column": bool(recipe.named("subject")),
+        "an induced hierarchy": bool(recipe.induced),
         recipe.shape.value: recipe.shape is not Shape.CLASSES,
     }
     found = [what for what, applies in reasons.items() if applies]

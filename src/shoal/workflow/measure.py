@@ -15,11 +15,12 @@ from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
 from shoal.measure.released import ReadRelease, loss_of, published_names, read_classes
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, induced_file
 from shoal.risks.distribution import risk
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.table.read import read, read_any_release, used_columns
 from shoal.table.readings import Reading, Whd
@@ -43,6 +44,7 @@ def measure_tables(
     with stage(timings, "read", progress):
         table = read(recipe.resolve(recipe.input.path or ""), recipe.input, used_columns(recipe))
         recipe = with_orders(recipe, table)
+        recipe = with_induced(recipe if released is None else _written_trees(recipe, released), table)
     with stage(timings, "encode", progress):
         encoded = encode(table, recipe)
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
@@ -60,6 +62,12 @@ def measure_tables(
     with stage(timings, "measure", progress):
         measured = _released_numbers(encoded, release, recipe, least)
         return {**numbers, **measured, "utility": useful.to_json()}
+
+
+def _written_trees(recipe: Recipe, released: Path) -> Recipe:
+    """Return the recipe with the induced hierarchies that are next to a release, if all of them are."""
+    written = all(induced_file(released, name).is_file() for name in recipe.induced)
+    return recipe.beside(released) if written else recipe
 
 
 def _raw_numbers(encoded: Encoded, k: int) -> dict[str, Any]:

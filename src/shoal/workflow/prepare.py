@@ -13,7 +13,7 @@ import polars as pl
 from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
-from shoal.dangers import Scene, Values, find_rules, refuse, unique_raw, warn_of
+from shoal.dangers import Danger, Scene, Values, find_rules, refuse, unique_raw, warn_of
 from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError
 from shoal.recipe import Recipe, Shape
@@ -23,6 +23,7 @@ from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.encode import encode
 from shoal.table.given import table_of
+from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_one_table
@@ -55,7 +56,7 @@ def prepare(
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         table = _with_identifiers(data, recipe, companions.known_before())
-        found = with_orders(recipe, table)
+        found = with_induced(with_orders(recipe, table), table)
         companions = replace(companions, recipe=found)
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
@@ -86,12 +87,21 @@ def _refuse_unique(job: Job) -> None:
     """
     recipe, rows = job.recipe, job.table.height
     found = unique_raw(job.values, recipe, lost=recipe.privacy.may_suppress(rows))
-    if all(danger.accepted for danger in found):
+    if all(danger.accepted or not danger.refused_as for danger in found):
         return
     encoded = encode(job.table, recipe)
     labels = np.zeros(encoded.n_rows, dtype=np.int32)
     published = publish(encoded, labels, recipe) if recipe.shape.is_generalized else None
-    refuse([*found, *find_rules(Scene(job.values, encoded, recipe, labels, published))], recipe)
+    rules = find_rules(Scene(job.values, encoded, recipe, labels, published))
+    refuse([*found, *map(_supposed, rules)], recipe)
+
+
+def _supposed(danger: Danger) -> Danger:
+    """Say that the numbers are those of a table in which every value is generalized."""
+    if danger.name != "recoverable":
+        return danger
+    message = f"{danger.message[0].lower()}{danger.message[1:]}"
+    return replace(danger, message=f"If all values were generalized: {message}")
 
 
 def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:

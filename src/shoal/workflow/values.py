@@ -88,7 +88,7 @@ def _given(
         if given is None and not manifest.exists():
             message = f"The manifest of {release} is not beside it, and no recipe is given."
             raise RecipeError("recipe.unreadable", message, "give the recipe of the release")
-        found = given or Recipe.load(manifest)
+        found = (given or Recipe.load(manifest)).beside(release)
         table = read_release(Path(release), spreadsheet_safe=found.output.spreadsheet_safe)
         return table, found, _kinds_in(manifest), "polars"
     if given is None:

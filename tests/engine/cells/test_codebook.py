@@ -123,6 +123,12 @@ COLUMNS = {
     "days": ([date(2024, 2, 29), None, date(1, 1, 1), date(9999, 12, 31)], {}),
     "times": ([datetime(2024, 2, 29, 23), None, datetime(2024, 3, 1), datetime(2023, 1, 1)], {}),
     "texts of days": (["2024-02-29", "2024-03-01T10:00", None, "2023-01-01"], {}),
+    "months": (["1952/09", "10.1952", None, "1951-01"], {}),
+    "months, the first part without any": ([None, None, "09/1952", "1951-01"], {}),
+    "months in a tree": (["1952/09", "10.1952", None, "1951-01"], {"hierarchy": {"dates": ["year"]}}),
+    "texts of years": (["1952", None, "0999", "1951"], {"kind": "date"}),
+    "years": ([1952, None, 999, 1951], {"kind": "date"}),
+    "years stored as floats, in a tree": ([1952.0, None, 999.0, 7.0], {"hierarchy": {"dates": ["decade"]}}),
     "codes": (["007", "7", "08", "9"], {}),
     "nothing but missing texts": ([None, None, None, ""], {}),
     "spaces and forms": ([" a", "a ", "e\u0301", "é"], {}),
@@ -152,8 +158,13 @@ cells = st.one_of(
     st.none(),
     st.sampled_from(["1", "1.0", "-2.5", "007", "inf", "x", "2024-02-29", "2024-02-30", "1e400", "9" * 17]),
 )
+MONTHS = ["1952/09", "10.1952", "1951-01", "09/1953", None]
 SERIES = st.one_of(
     st.lists(cells, min_size=1, max_size=30).map(lambda v: pl.Series("c", v, dtype=pl.String)),
+    st.lists(st.sampled_from(MONTHS), min_size=1).map(lambda v: pl.Series("c", v, dtype=pl.String)),
+    st.lists(st.sampled_from([*MONTHS, "1952", "1952-09-13"]), min_size=1).map(
+        lambda v: pl.Series("c", v, dtype=pl.String)
+    ),
     st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=1).map(
         lambda v: pl.Series("c", v, dtype=pl.Int64)
     ),

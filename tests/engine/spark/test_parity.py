@@ -96,6 +96,28 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
         assert by_spark(in_spark(spark, table, 5), asked) == by_local(table, asked)
 
 
+@pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}], ids=str)
+def test_months_and_years_are_released_alike(spark: Any, output: dict[str, str]) -> None:
+    n = 300
+    table = pl.DataFrame(
+        {
+            "month": [f"{at % 12 + 1:02}.{1950 + at * 7 % 40}" if at % 9 else None for at in range(n)],
+            "year": [1950 + at * 11 % 40 for at in range(n)],
+            "quarter": [f"{1950 + at * 3 % 40}/{at % 12 + 1:02}" for at in range(n)],
+        }
+    )
+    columns = {
+        "month": {"role": "quasi"},
+        "year": {"role": "quasi", "kind": "date"},
+        "quarter": {"role": "quasi", "hierarchy": {"dates": ["quarter", "decade"]}},
+    }
+    asked = Recipe.from_dict(
+        {"columns": columns, "privacy": {"k": 3}, "engine": {"cell_rows": 60}, "output": output}
+    )
+
+    assert by_spark(in_spark(spark, table, 4), asked) == by_local(table, asked)
+
+
 def test_missing_values_everywhere_and_empty_partitions_are_released_alike(spark: Any) -> None:
     """One column has no value at all, some rows have none, and more partitions than rows hold them."""
     table = pl.DataFrame(

@@ -20,7 +20,10 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 GOOD = {
     "numeric": ["1", "-1", "+1", "1.5", "1.", ".5", "1e16", "1E-3", "[1, 2]", "[-2, -1]", "[1.0, 1]"],
-    "date": ["2020-02-29", "[2020-01-01, 2020-12-31]", "[2020-01-01, 2020-01-01]"],
+    "date": [
+        "2020-02-29", "[2020-01-01, 2020-12-31]", "[2020-01-01, 2020-01-01]",
+        "2020-03", "[2019-12, 2020-03]", "2020", "[1952, 2020]",
+    ],
     "ordinal": [
         "low", "high", "mid, or so", "\\*", "\\[x]", "\\\\y", "\\{a}", "\\",
         "[low, high]", "[low, low]", "[low, mid\\, or so]", "[*, \\[x\\]]", "[\\\\y, \\{a\\}]", "[, high]",
@@ -40,6 +43,7 @@ BAD = {
     "date": [
         "2020-02-30", "20200101", "2020-1-1", "2020-W01-1", "2020-01-01 00:00:00", "1",
         "[2020-12-31, 2020-01-01]", "[2020-01-01]", "2020-01-01\n",
+        "[2020-03, 2019-12]", "[2020-00, 2020-03]", "[2020, 1952]", "[2019, 2020-03]", "[0000, 2020]", "20",
     ],
     "ordinal": [
         "other", "[high, low]", "[low, other]", "[low]", "[low, high, high]", "[low,high]", "[x]", "{a}",
@@ -84,6 +88,19 @@ def test_everything_else_is_a_problem(tmp_path: Path, kind: str, cell: str) -> N
     assert codes(tmp_path, COLUMNS[kind], [cell]) == [("verify.form", message)]
 
 
+def test_a_column_has_dates_of_one_precision(tmp_path: Path) -> None:
+    cells = ["[2019-12, 2020-03]", "[2020-04, 2020-06]", "[2020-01-01, 2020-03-31]"]
+
+    found = codes(tmp_path, COLUMNS["date"], cells)
+
+    assert found == [("verify.form", "Column `q` has 1 different value in no published form, in 2 rows.")]
+
+
+@pytest.mark.parametrize("cell", ["2020-03", "[2019-12, 2020-03]"])
+def test_months_are_recognised_without_a_kind(tmp_path: Path, cell: str) -> None:
+    assert judged(tmp_path, {}, [cell, "[2020-04, 2020-06]"]) == judged(tmp_path, {}, ["1", "2"])
+
+
 def test_different_values_and_their_rows_are_counted(tmp_path: Path) -> None:
     found = codes(tmp_path, COLUMNS["numeric"], ["a", "b", "1", "[2, 3]", "b"])
 
@@ -102,7 +119,7 @@ FOREIGN = {
         "**": "suppressed cell",
         "NA": "suppressed cell",
     },
-    "date": {"[2020-01-01,2020-12-31]": "closed interval", "2020-03": "calendar period"},
+    "date": {"[2020-01-01,2020-12-31]": "closed interval", "03/2020": "calendar period"},
     "ordinal": {"NA": "suppressed cell"},
 }
 

@@ -16,7 +16,7 @@ from shoal.table.codebook import Book, Codebook, RangeBook, sensitive_book, tree
 from shoal.table.columns import Line
 from shoal.table.kinds import stored_kind
 from shoal.table.sensitive import canonical_list
-from shoal.table.statistics import Statistics, found_kind, line_of
+from shoal.table.statistics import Statistics, found_kind, line_of, unit_of_dates
 
 
 def find_codebook(table: SparkTable, recipe: Recipe) -> Codebook:
@@ -142,7 +142,7 @@ def _book(recipe: Recipe, name: str, found: Statistics, dictionary: Dictionary |
     column = recipe.columns[name]
     if dictionary is None:
         line, is_float = line_of(str(column.kind), found)
-        return RangeBook(name, column, line, is_float)
+        return RangeBook(name, column, line, is_float, unit=unit_of_dates(found))
     if column.kind == "ordinal":
         positions = _positions(recipe, name, dictionary)
         if column.hierarchy is None:
@@ -168,7 +168,7 @@ def _typed(values: list[str], kind: str, found: Statistics) -> pl.Series:
         _, is_float = line_of(kind, found)
         texts = texts.cast(pl.Float64)  # a part of the table may have written 1 where another wrote 1.0
         texts = texts if is_float else pl.Series(values, dtype=pl.String).cast(pl.Int64)
-    elif kind == "date":
+    elif kind == "date" and unit_of_dates(found) == "day":
         texts = texts.str.to_date("%Y-%m-%d")
     return texts.unique().sort()
 

@@ -83,7 +83,7 @@ def published_columns(book: Book, recipe: Recipe) -> list[tuple[str, Any]]:
     if not isinstance(book, RangeBook) or (output.values, output.bounds_as) == ("generalize", "text"):
         return [(book.name, t.StringType())]
     dtype = _number_type(book, recipe) if book.kind == "numeric" else t.StringType()
-    dtype = t.DateType() if book.kind == "date" else dtype
+    dtype = t.DateType() if book.kind == "date" and book.unit == "day" else dtype
     if output.values == "microaggregate":
         return [(book.name, dtype)]
     return [(f"{book.name}_{end}", dtype) for end in ("low", "high")]

@@ -1,6 +1,7 @@
 """Which raw values a published cell covers, column by column, derived from the contract.
 
-Raw cells are read as *keys*: None for missing, numbers, days, positions in an order, or texts.
+Raw cells are read as *keys*: None for missing, numbers, positions in an order, texts, or the numbers of days,
+months or years.
 What a published cell covers is a set of keys or a span of them, or everything (None).
 """
 
@@ -18,18 +19,17 @@ from math import inf
 from typing import Any, Final
 
 from shoal.recipe import Column, Recipe
+from shoal.verifier.cells.dates import Precision, iso, period_of, precision_of, raw_number
 from shoal.verifier.cells.foreign import Interval, Kind, Lost, Members, Prefix, read_foreign
 from shoal.verifier.cells.form import members
 from shoal.verifier.cells.nodes import tree_nodes
 from shoal.verifier.reading.value import BLANKS
 
-Key = Any  # None, OTHER, a number, a day, a position or a text
+Key = Any  # None, OTHER, a number, a position or a text
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CODE = re.compile(r"[+-]?0\d", re.ASCII)  # 007 is a code, not a number
-# A time with an offset from UTC counts on the day that is written.
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
 _STORED_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 
@@ -99,7 +99,7 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
     elif kind == "numeric":
         key, cover = _of_line(_number_key(texts, stored), _number_key(texts, ""))
     elif kind == "date":
-        key, cover = _of_line(_day, _day)
+        key, cover = _of_line(_date_key(texts), _date_key(texts))
     elif kind == "ordinal":
         key, cover = _of_order(column.order or [], stored)
     else:
@@ -119,7 +119,9 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
             return _MISSING if text is None else None
         covered = cover(text)
         if isinstance(covered, frozenset) and known.isdisjoint(covered):
-            return _of_another_tool(text, kind if column.hierarchy is None else "node", known, covered)
+            precision = precision_of(texts) if kind == "date" else "day"
+            shown_as = kind if column.hierarchy is None else "node"
+            return _of_another_tool(text, shown_as, precision, known, covered)
         return (
             {*covered, None} if has_blanks and isinstance(covered, frozenset) and "" in covered else covered
         )
@@ -127,27 +129,30 @@ def reading(recipe: Recipe, name: str, cells: Collection[str | None], stored: st
     return Reading(key_of_cell, cover_of_cells)
 
 
-def _of_another_tool(text: str, kind: str, known: Collection[Key], otherwise: Cover) -> Cover:
+def _of_another_tool(
+    text: str, kind: str, precision: Precision, known: Collection[Key], otherwise: Cover
+) -> Cover:
     """Read a cell that is in none of our own forms as another tool may have written it."""
-    found = read_foreign(text, _LINES.get(kind, "text"))
+    line: Kind = precision if kind == "date" and precision != "day" else _LINES.get(kind, "text")
+    found = read_foreign(text, line)
     if isinstance(found, Lost):
         return None
     if isinstance(found, Prefix) and kind == "categorical":
         texts = (key for key in known if isinstance(key, str) and len(key) == found.length)
         return frozenset(key for key in texts if key.startswith(found.kept))
     if isinstance(found, Members):
-        return frozenset(map(_point, found.points))
+        return frozenset(_point(point, precision) for point in found.points)
     if isinstance(found, Interval):
-        low = -inf if found.low is None else _point(found.low)
-        high = inf if found.high is None else _point(found.high)
+        low = -inf if found.low is None else _point(found.low, precision)
+        high = inf if found.high is None else _point(found.high, precision)
         return Span(low, high, not found.include_high, not found.include_low)
     return otherwise
 
 
-def _point(end: Decimal | date) -> int | float:
-    """Return the key of an end: a day's number, a whole number, or a float."""
+def _point(end: Decimal | date, precision: Precision) -> int | float:
+    """Return the key of an end: the number of a day, month or year, a whole number, or a float."""
     if isinstance(end, date):
-        return end.toordinal()
+        return period_of(end, precision)
     return int(end) if end == end.to_integral_value() else float(end)
 
 
@@ -194,8 +199,10 @@ def found_kind(texts: Collection[str], column: Column, stored: str) -> str:
     >>> quasi = Column(role="quasi")
     >>> [found_kind(texts, quasi, "") for texts in (["1", "2.5"], ["01", "22"], ["2024-02-29"], [])]
     ['numeric', 'categorical', 'date', 'categorical']
+    >>> [found_kind(texts, quasi, "") for texts in (["1952/09", "10.1952"], ["1952"], ["1952", "1952-09"])]
+    ['date', 'numeric', 'categorical']
     """
-    hierarchy = column.hierarchy
+    hierarchy = column.tree
     if isinstance(hierarchy, dict) and len(hierarchy) == 1:
         built = {"intervals": "numeric", "dates": "date", "prefix": "categorical"}
         return built.get(next(iter(hierarchy)), "categorical")
@@ -205,7 +212,9 @@ def found_kind(texts: Collection[str], column: Column, stored: str) -> str:
         return "numeric"
     if texts and all(_NUMBER.fullmatch(text) and not _CODE.match(text) for text in texts):
         return "numeric"
-    return "date" if texts and all(_day(text) is not OTHER for text in texts) else "categorical"
+    # Years alone are numbers.
+    is_date = any(all(raw_number(text, each) is not None for text in texts) for each in ("day", "month"))
+    return "date" if texts and is_date else "categorical"
 
 
 def _number_key(texts: Collection[str], stored: str) -> Callable[[str], Key]:
@@ -230,13 +239,15 @@ def _number_text(number: float) -> str:
     return str(number) if isinstance(number, int) else repr(number + 0.0).removesuffix(".0")
 
 
-def _day(text: str) -> Key:
-    """Read a date, with or without a time of day, as the number of its day."""
-    found = _DATE.fullmatch(text)
-    try:
-        return date.fromisoformat(found[1]).toordinal() if found else OTHER
-    except ValueError:
-        return OTHER
+def _date_key(texts: Collection[str]) -> Callable[[str], Key]:
+    """Read dates of the precision that all cells of the column have."""
+    precision = precision_of(texts)
+
+    def key(text: str) -> Key:
+        number = raw_number(text, precision)
+        return OTHER if number is None else number
+
+    return key
 
 
 def _ends(text: str, brackets: str = "[]") -> list[str] | None:
@@ -308,7 +319,7 @@ def _of_texts(stored: str) -> Key_and_cover:
 
 def _of_tree(recipe: Recipe, name: str, kind: str, texts: Collection[str], stored: str) -> Key_and_cover:
     """Read the nodes of a hierarchy."""
-    hierarchy = recipe.columns[name].hierarchy
+    hierarchy = recipe.columns[name].tree
     if isinstance(hierarchy, dict) and "intervals" in hierarchy and kind == "numeric":
         number = _number_key(texts, stored)
         return _of_intervals([*map(number, texts)], hierarchy["intervals"], number)
@@ -323,7 +334,8 @@ def leaf_key(kind: str, texts: Collection[str], stored: str) -> Callable[[str], 
     if kind == "numeric":
         return _as_text(_number_key(texts, stored), _number_text)
     if kind == "date":
-        return _as_text(_day, lambda day: date.fromordinal(day).isoformat())
+        precision = precision_of(texts)
+        return _as_text(_date_key(texts), lambda number: iso(number, precision))
     return text_key(stored)
 
 
@@ -332,7 +344,7 @@ def line_key(column: Column, kind: str, texts: Collection[str], stored: str) -> 
     if kind == "numeric":
         return _number_key(texts, stored)
     if kind == "date":
-        return _day
+        return _date_key(texts)
     return _of_order(column.order or [], stored)[0] if kind == "ordinal" else None
 
 

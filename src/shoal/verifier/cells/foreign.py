@@ -27,7 +27,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeVar
 
-Kind = Literal["numeric", "date", "text"]
+Kind = Literal["numeric", "date", "month", "year", "text"]
 Point = Decimal | date
 _P = TypeVar("_P", Decimal, date)
 
@@ -36,7 +36,7 @@ _DAY = r"\d{4}-\d\d-\d\d"
 _BRACKETED = re.compile(r"([\[\](])\s*([^,\[\](){}]+?)\s*,\s*([^,\[\](){}]+?)\s*([\[\])])")
 _DASHED = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})", re.ASCII)
 _COMPARED = re.compile(r"(<=|>=|<|>)\s*(\S+)")
-_MONTH = re.compile(r"(?P<y>\d{4})-(?P<m>\d\d)|(?P<m2>\d\d)/(?P<y2>\d{4})", re.ASCII)
+_MONTH = re.compile(r"(?P<y>\d{4})[-/](?P<m>\d\d)|(?P<m2>\d\d)[./](?P<y2>\d{4})", re.ASCII)
 _YEARS = re.compile(r"\[\s*(\d{4})\s*,\s*(\d{4})\s*[\[)]", re.ASCII)
 _MASKED = re.compile(r"([^*]+)(\*+)")
 _GONE = re.compile(r"NA|<NA>|\*{2,}")
@@ -83,9 +83,9 @@ def read_foreign(label: str, kind: Kind) -> Foreign | None:
     ----------
     label : str
         A published cell, trimmed.
-    kind : {"numeric", "date", "text"}
-        What the raw column contains. Dates are ISO dates. Text has no intervals: `text` is also the kind of
-        ordinal and categorical columns.
+    kind : {"numeric", "date", "month", "year", "text"}
+        What the raw column contains. Dates are ISO dates; months and years are read as their first and last
+        days. Text has no intervals: `text` is also the kind of ordinal and categorical columns.
 
     Returns
     -------
@@ -120,6 +120,8 @@ def read_foreign(label: str, kind: Kind) -> Foreign | None:
         return _prefix(label)
     if kind == "date":
         return _calendar(label) or _on_a_line(label, _to_day)
+    if kind in ("month", "year"):
+        return _calendar(label) or _on_a_line(label, _to_month if kind == "month" else _to_year)
     return _on_a_line(label, _to_number) or _dashed(label) or _masked_digits(label)
 
 
@@ -205,6 +207,16 @@ def _period(year: int, month: int, last_month: int) -> Interval | None:
 
 def _to_number(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(_NUMBER, text, re.ASCII) else None
+
+
+def _to_month(text: str) -> date | None:
+    found = _calendar(text) if _MONTH.fullmatch(text) else None
+    return found.low if found is not None and isinstance(found.low, date) else None
+
+
+def _to_year(text: str) -> date | None:
+    found = _calendar(text) if re.fullmatch(r"\d{4}", text, re.ASCII) else None
+    return found.low if found is not None and isinstance(found.low, date) else None
 
 
 def _to_day(text: str) -> date | None:

@@ -1,6 +1,7 @@
 r"""The forms in which quasi values are published, implemented a second time from the contract.
 
-Numbers and dates: the value, or ``[low, high]``. Ordinal: a value of the order, or ``[a, b]``.
+Numbers and dates (days, months or years): the value, or ``[low, high]``. Ordinal: a value of the order,
+or ``[a, b]``.
 Categorical: the value, or a set ``{a, b}``. All: ``*`` for everything lost; empty for missing.
 
 Inside brackets and braces each of ``, \ [ ] { }`` in a text is escaped with a backslash. A single
@@ -12,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date
 from decimal import Decimal, InvalidOperation
 
+from shoal.verifier.cells.dates import Precision, published_number
+
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+PRECISION_OF: dict[str, Precision] = {"date": "day", "month": "month", "year": "year"}  # by kind
 _MEMBER = re.compile(r"(?:[^,\\\[\]{}]+|\\[,\\\[\]{}])*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
@@ -36,12 +38,19 @@ def form_of(kind: str, order: Sequence[str] = ()) -> Check:
 def ends(text: str, kind: str) -> Ends | None:
     """Read ``value`` or ``[low, high]`` of a numeric or date column; None if it is neither.
 
+    The kinds of dates are ``date`` for days, ``month`` and ``year``.
+
     Examples
     --------
     >>> ends("[1, 2.5]", "numeric"), ends("[2, 1]", "numeric")
     ((Decimal('1'), Decimal('2.5')), None)
+    >>> ends("[1952-09, 1953-02]", "month"), ends("[1952-09, 1953-02]", "date")
+    ((23432, 23437), None)
     """
-    parse = number if kind == "numeric" else day
+
+    def parse(text: str) -> Decimal | int | None:
+        return number(text) if kind == "numeric" else published_number(text, PRECISION_OF[kind])
+
     parts = text[1:-1].split(", ") if _is_wrapped(text, "[]") else [text, text]
     if len(parts) != 2:
         return None
@@ -56,16 +65,6 @@ def number(text: str) -> Decimal | None:
     try:
         return Decimal(text)
     except InvalidOperation:  # an absurd exponent
-        return None
-
-
-def day(text: str) -> int | None:
-    """Read a date as the number of its day."""
-    if not _DATE.fullmatch(text):  # fromisoformat also accepts 20200131 and weeks
-        return None
-    try:
-        return date.fromisoformat(text).toordinal()
-    except ValueError:
         return None
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from shoal.errors import HierarchyError
 from shoal.recipe import Recipe
+from shoal.verifier.cells.codes import CODE_PATHS
+from shoal.verifier.cells.dates import first_day
 
 _QUOTED = re.compile(r'(?:^|(?<=[;,\t]))\s*"(?:[^"]|"")*(?:"|$)')
 _UNITS: dict[str, Callable[[date], str]] = {
@@ -68,12 +70,14 @@ Paths = list[tuple[str, list[str]]]
 
 def built_paths(recipe: Recipe, name: str, kind: str, keys: Iterable[str]) -> Paths | None:
     """Return the path above each key, without the root, of a tree built from the values; otherwise None."""
-    given = recipe.columns[name].hierarchy
+    given = recipe.columns[name].tree
+    if isinstance(given, str) and given in CODE_PATHS:
+        return [(key, [key, *(CODE_PATHS[given](key) or ())]) for key in keys]
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
         return [(key, [key, *_masks(key, max(1, given["prefix"]))]) for key in keys]
     if isinstance(given, dict) and kind == "date" and isinstance(given.get("dates"), list):
         units = [_UNITS[unit] for unit in given["dates"] if unit in _UNITS]
-        return [(key, [key, *(unit(date.fromisoformat(key)) for unit in units)]) for key in keys]
+        return [(key, [key, *(unit(first_day(key)) for unit in units)]) for key in keys]
     return None
 
 
@@ -120,7 +124,12 @@ class _Pairs(dict[str, Any]):
 
 
 def _table_paths(text: str) -> list[list[str]]:
-    """Split an ARX table; the separator is the first of tab, semicolon and comma in its first line."""
+    """Split an ARX table; the separator is the first of tab, semicolon and comma in its first line.
+
+    A line before it may say where the hierarchy comes from.
+    """
+    if text.startswith("# shoal: "):
+        text = "".join(text.splitlines(keepends=True)[1:])
     first = next((line for line in re.split(r"[\r\n]+", text) if line.strip()), "")
     bare = _QUOTED.sub("", first)
     separator = next((mark for mark in "\t;," if mark in bare), ";")

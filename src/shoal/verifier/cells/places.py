@@ -98,7 +98,7 @@ def chains_of(
     recipe: Recipe, name: str, kind: str, texts: Collection[str], stored: str
 ) -> tuple[Mapping[str, Any], dict[Any, Chain]]:
     """Return the key of each text, and the nodes from each leaf's key up to the root."""
-    widths = recipe.columns[name].hierarchy
+    widths = recipe.columns[name].tree
     widths = widths.get("intervals") if isinstance(widths, dict) and kind == "numeric" else None
     key = leaf_key(kind, texts, stored)
     keys = {text: key(text) for text in texts}

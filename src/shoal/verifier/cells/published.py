@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from math import ceil
 from typing import Any, Protocol
 
 from shoal.recipe import Column, Recipe
+from shoal.verifier.cells.codes import CODE_PATHS, is_code_node
 from shoal.verifier.cells.covers import decimal, found_kind
+from shoal.verifier.cells.dates import period_of
 from shoal.verifier.cells.foreign import Foreign, Kind, Lost, read_foreign
-from shoal.verifier.cells.form import Check, ends, form_of, number, positions
+from shoal.verifier.cells.form import PRECISION_OF, Check, ends, form_of, number, positions
 from shoal.verifier.cells.nodes import UNIT_LABELS, given_paths
 from shoal.verifier.reading.apostrophe import plain
 from shoal.verifier.reading.load import Loaded
@@ -21,8 +24,9 @@ from shoal.verifier.reading.session import Session
 from shoal.verifier.verdict import Problem, count, listed
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_KINDS = ("numeric", "date", "categorical")
-_LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date"}
+# The kinds that the cells of a column may have, by that of the recipe: dates are days, months or years.
+_KINDS = {None: ("numeric", "date", "month", "categorical"), "date": ("date", "month", "year")}
+_LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date", "month": "month", "year": "year"}
 
 Cell = tuple[str | None, ...]  # one text, or the low and the high end of a range
 Cells = Iterable[tuple[Cell, int]]  # different cells, and how many rows have each
@@ -106,20 +110,22 @@ def report_cells(
 
 
 def _report_nodes(findings: CellFindings, recipe: Recipe, name: str, tally: Tally) -> None:
+    kinds = _node_kinds(recipe, name)
     if _node_check(recipe, name) is None:
         findings.remarks.append(
             f"The hierarchy of column `{name}` was not found: its nodes were not checked."
         )
     what = "that are not nodes of its hierarchy"
-    findings.refuse(name, "verify.node", tally.get((_NODE, _WRONG), _NONE), what)
-    findings.remarks += _style_remarks(name, tally, _NODE)
+    kind = _likely_kind(tally, kinds)
+    findings.refuse(name, "verify.node", tally.get((kind, _WRONG), _NONE), what)
+    findings.remarks += _style_remarks(name, tally, kind)
 
 
 def _report_forms(
     findings: CellFindings, recipe: Recipe, name: str, tally: Tally, *, as_bounds: bool
 ) -> None:
     column = recipe.columns[name]
-    kind = column.kind or _likely_kind(tally)
+    kind = _likely_kind(tally, _kinds(column))
     single = recipe.output.values == "microaggregate" and not as_bounds
     what = "that are no single values of its kind" if single else "in no published form"
     findings.refuse(name, "verify.form", tally.get((kind, _WRONG), _NONE), what)
@@ -128,9 +134,30 @@ def _report_forms(
     findings.refuse(name, "verify.grid", off, f"with ends off its grid of {column.grid or 0:g}")
 
 
-def _likely_kind(tally: Tally) -> str:
-    """Find the kind that a recipe leaves open: the one that the fewest different cells contradict."""
-    return min(_KINDS, key=lambda kind: tally.get((kind, _AGAINST), _NONE)[0])
+def _kinds(column: Column) -> tuple[str, ...]:
+    """Return the kinds that the cells of a column without a hierarchy may have."""
+    return _KINDS.get(column.kind) or (str(column.kind),)
+
+
+def _node_kinds(recipe: Recipe, name: str) -> tuple[str, ...]:
+    """Return what the leaves of a hierarchy may be: those of dates have one of three precisions."""
+    column = recipe.columns[name]
+    kind = column.kind or found_kind((), column, "")
+    return tuple(f"{_NODE} {each}" for each in _KINDS["date"]) if kind == "date" else (_NODE,)
+
+
+def _likely_kind(tally: Tally, kinds: Sequence[str]) -> str:
+    """Find the kind that a recipe leaves open: the one that the fewest different cells contradict.
+
+    Of several, the one in which the fewest cells are in the style of another tool.
+    """
+
+    def objections(kind: str) -> tuple[int, int, int]:
+        cells = {outcome: n for (of_kind, outcome), (n, _) in tally.items() if of_kind == kind}
+        styles = sum(n for outcome, n in cells.items() if outcome.startswith(_STYLE))
+        return cells.get(_AGAINST, 0), styles, cells.get(_WRONG, 0)
+
+    return min(kinds, key=objections)
 
 
 def _not_compared(recipe: Recipe) -> list[str]:
@@ -160,11 +187,11 @@ def _is_tree(recipe: Recipe, name: str) -> bool:
 def _outcomes(recipe: Recipe, name: str) -> Outcomes:
     """Return what says all about a cell: under each kind that its column may have, what is wrong with it."""
     column = recipe.columns[name]
-    kinds = [column.kind] if column.kind else _KINDS
+    kinds = _kinds(column)
     as_bounds = {kind: _of_bounds(recipe, column, kind) for kind in kinds}
     as_text = {kind: _of_texts(recipe, column, kind) for kind in kinds}
     if _is_tree(recipe, name):
-        as_text = {_NODE: _of_nodes(recipe, name)}
+        as_text = {kind: _of_nodes(recipe, name, kind) for kind in _node_kinds(recipe, name)}
 
     def outcomes(cell: Cell) -> Iterator[tuple[str, str]]:
         if len(cell) == 2:
@@ -251,13 +278,15 @@ def _are_steps(places: tuple[int, int], column: Column) -> bool:
 
 
 def _are_points(found: tuple[Decimal | int, Decimal | int], kind: str, grid: float) -> bool:
-    """Check numbers, which are aligned at 0, or days, which are aligned at 1970-01-01."""
+    """Check numbers, months and years, which are aligned at 0, or days, which are aligned at 1970-01-01."""
     if kind == "numeric":
         step = Fraction(repr(grid))
         # A decimal is written as the float nearest to its grid point.
         return all(float(round(Fraction(end) / step) * step) == float(end) for end in found)
-    edges = (date.min.toordinal(), date.max.toordinal())  # a wide grid may extend past the calendar
-    return all(end in edges or (int(end) - _EPOCH) % ceil(grid) == 0 for end in found)
+    # A wide grid may extend past the calendar.
+    edges = [period_of(end, PRECISION_OF[kind]) for end in (date.min, date.max)]
+    origin = _EPOCH if kind == "date" else 0
+    return all(end in edges or (int(end) - origin) % ceil(grid) == 0 for end in found)
 
 
 def _of_bounds(
@@ -288,21 +317,27 @@ def _of_bounds(
     return outcomes
 
 
-def _of_nodes(recipe: Recipe, name: str) -> Callable[[str], Iterator[str]]:
+def _of_nodes(recipe: Recipe, name: str, kind: str) -> Callable[[str], Iterator[str]]:
     """Look at a column with a hierarchy."""
-    check = _node_check(recipe, name)
+    check = _node_check(recipe, name, kind.removeprefix(f"{_NODE} "))
 
     def outcomes(text: str) -> Iterator[str]:
         if check is not None and text != "*" and not check(text):
-            yield _style(text, _NODE)
+            style = _style(text, _NODE)
+            if style == _WRONG:
+                yield _AGAINST
+            yield style
 
     return outcomes
 
 
-def _node_check(recipe: Recipe, name: str) -> Check | None:
-    """Return the test for the nodes of a hierarchy; None if its file does not exist."""
+def _node_check(recipe: Recipe, name: str, leaves: str = "date") -> Check | None:
+    """Return the test for the nodes of a hierarchy; None if its file does not exist.
+
+    `leaves` is the kind of the leaves of a tree that is built from dates.
+    """
     column = recipe.columns[name]
-    given: Any = column.hierarchy
+    given: Any = column.tree
     kind = column.kind or found_kind((), column, "")  # a tree of texts may have a root called `intervals`
     if isinstance(given, dict) and isinstance(given.get("prefix"), int):
         return lambda text: True  # the leaves may be any texts, and the file does not show which
@@ -310,7 +345,9 @@ def _node_check(recipe: Recipe, name: str) -> Check | None:
         return _interval_check([decimal(width) for width in given["intervals"]])
     if isinstance(given, dict) and isinstance(given.get("dates"), list) and kind == "date":
         units = [UNIT_LABELS[unit] for unit in given["dates"] if unit in UNIT_LABELS]
-        return lambda text: ends(text, "date") is not None or any(unit.fullmatch(text) for unit in units)
+        return lambda text: ends(text, leaves) is not None or any(unit.fullmatch(text) for unit in units)
+    if isinstance(given, str) and given in CODE_PATHS:
+        return partial(is_code_node, given)
     if isinstance(given, str) and not recipe.resolve(given).exists():
         return None
     labels = {label for _, path in given_paths(recipe, name, str) for label in path}

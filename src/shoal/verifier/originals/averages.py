@@ -13,6 +13,7 @@ from math import floor, log10
 
 from shoal.recipe import Recipe
 from shoal.verifier.cells.covers import found_kind
+from shoal.verifier.originals.dated import with_dates
 from shoal.verifier.reading.load import Loaded
 from shoal.verifier.reading.session import Session
 from shoal.verifier.reading.value import comparable, settled
@@ -40,6 +41,7 @@ def average_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
     names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
     if not all(map(original.has_once, names)):  # reported elsewhere
         return []
+    recipe = with_dates(session, original, recipe)
     quasi = [name for name in recipe.quasi if loaded.has_once(name)]
     _link_rows(session, loaded, quasi, names, recipe)
     problems = []

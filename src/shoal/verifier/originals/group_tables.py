@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoal.recipe import ANATOMY_COUNT, Recipe
+from shoal.verifier.originals.dated import with_dates
 from shoal.verifier.originals.group_members import group_problems
 from shoal.verifier.originals.original import row_problems
 from shoal.verifier.reading.load import Loaded
@@ -19,6 +20,7 @@ def parts_original_problems(
     The sensitive file is compared only if both files agree: otherwise its counts are not rows.
     """
     quasi, sensitive = parts
+    recipe = with_dates(session, original, recipe)
     problems = row_problems(quasi.rows, original.rows, recipe.privacy.max_suppressed)
     problems += _value_problems(session, quasi, original, recipe.named("quasi", "keep"), recipe)
     if sensitive is not None:

@@ -15,6 +15,8 @@ BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map
 NUMBER = r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _IS_NUMBER = re.compile(NUMBER)
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?"
+_MONTH = "([0-9]{4})[-/]([0-9]{2})"
+_MONTH_FIRST = "([0-9]{2})[./]([0-9]{4})"
 EXACT = 2**53  # beyond it several whole numbers share one float
 
 
@@ -41,15 +43,20 @@ def comparable(column: str, *, marked: bool) -> str:
 def settled(column: str, kind: str | None, *, marked: bool) -> str:
     """Return the SQL that brings a cell into one form; its parameter lists the texts for missing.
 
-    Quasi values are published in a form of their own: 1.0 as 1, a timestamp as its day.
+    Quasi values are published in a form of their own: 1.0 as 1, a timestamp as its day, 09.1952 as 1952-09.
     """
     text = f"trim(nfc_normalize({column}), {literal(BLANKS)})"
     text = plain_sql(text) if marked else text
     number = f"CAST(TRY_CAST({text} AS DOUBLE) + 0 AS VARCHAR)"
     is_number = "true" if kind == "numeric" else f"regexp_full_match({text}, {literal(NUMBER)})"
+    month = f"regexp_replace({text}, {literal(_MONTH_FIRST)}, '\\2-\\1')"
+    is_month = f"regexp_full_match({text}, {literal(_MONTH_FIRST)})"
     return (
         f"CASE WHEN {text} = '' OR list_contains(CAST(? AS VARCHAR[]), {text}) THEN NULL "
+        f"{f'WHEN {is_month} THEN {month} ' if kind == 'date' else ''}"
         f"WHEN {is_number} THEN coalesce({number}, {text}) "
+        f"{f'WHEN {is_month} THEN {month} ' if kind is None else ''}"
+        f"WHEN regexp_full_match({text}, {literal(_MONTH)}) THEN replace({text}, '/', '-') "
         f"WHEN regexp_full_match({text}, {literal(_DAY)}) THEN left({text}, 10) ELSE {text} END"
     )
 
