@@ -64,6 +64,19 @@ def test_a_table_and_a_verdict_are_printed(folder):
     assert (quiet.exit_code, quiet.stdout) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("width", "heading"),
+    [(60, "attack success promised finding"), (80, "attack success raw table without promised finding")],
+)
+def test_a_narrow_table_has_fewer_columns_and_whole_names(folder, width, heading):
+    arguments = ["attack", str(folder / "raw.csv"), str(folder / "out.csv")]
+    lines = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)}).stdout.splitlines()
+    assert lines[1].split() == heading.split()
+    (row,) = [line.split() for line in lines if "containment-worst" in line]
+    assert row[:3] == ["containment-worst", "25.0", "%"]
+    assert row[-3:] == ["25.0", "%", "-"]  # 1 / k is promised
+
+
 def test_a_broken_promise_is_exit_status_1_and_a_failed_case(folder):
     junit = folder / "junit.xml"
     arguments = ["attack", folder / "raw.csv", folder / "short.csv", *FLAGS, "--k", 5, "--junit", junit]

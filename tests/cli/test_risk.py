@@ -49,6 +49,14 @@ def test_raw_and_released(folder):
     assert after["prosecutor"]["average"] == after["classes"] / after["rows"]
 
 
+def test_headings_say_which_numbers_are_of_the_release(folder):
+    raw = ["risk", folder / "stays.csv", "--quasi", QUASI, "--k", 4]
+    both = run(*raw, "--released", folder / "out.csv").stdout
+    assert both.count("before") == both.count("after") == 2  # of the numbers, and of the sizes of classes
+    alone = run(*raw).stdout.splitlines()
+    assert alone[2].split() == ["│", "rows", "│", "120", "│"]  # no line of empty headings
+
+
 def test_a_release_needs_nothing_but_its_manifest(folder):
     found = printed("risk", folder / "out.csv")
     assert found["asked_k"] == 4
