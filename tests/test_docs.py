@@ -190,8 +190,10 @@ def test_commands_in_the_readme_run(tmp_path, monkeypatch):
     rows = [f"n{i},{20 + i},f,1011{i % 10},{ill[i % 2]}" for i in range(12)]
     rows.insert(0, "name,age,sex,zip,disease")
     (tmp_path / "people.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    commands = re.findall(r"^shoal ((?:inspect|anonymize people|verify).*)$", README, flags=re.MULTILINE)
-    assert len(commands) == 6
+    commands = re.findall(
+        r"^shoal ((?:inspect|anonymize people|verify|attack).*)$", README, flags=re.MULTILINE
+    )
+    assert len(commands) == 8
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command))
         # So few people cannot be published twice: the README says that this is refused.

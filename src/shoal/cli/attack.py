@@ -12,8 +12,8 @@ from shoal.cli.flags import Goals, TableFlags, Views, read_goals, read_views, wi
 from shoal.wording import naming_flags
 
 _FINDINGS = {"broken": "BROKEN", "exposed": "exposed", "none": "-"}
-_HEADINGS = ("raw table", "without", "promised", "finding")
-_WIDE = 100  # characters of a terminal from which on the interval is shown
+_HEADINGS = ("success", "95 % interval", "raw table", "without", "promised")
+_WIDE, _NARROW = 100, 75  # characters of a terminal that the interval needs, and that comparisons need
 
 
 @with_table_flags
@@ -101,8 +101,10 @@ def _print(found: Any) -> None:
     from shoal.errors import printable
 
     console = Console()
-    has_room = console.width >= _WIDE
-    names = ["attack", "success", *(["95 % interval"] if has_room else []), *_HEADINGS]
+    shown = (
+        [0, 1, 2, 3, 4] if console.width >= _WIDE else [0, 2, 3, 4] if console.width >= _NARROW else [0, 4]
+    )
+    names = ["attack", *(_HEADINGS[at] for at in shown), "finding"]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in names:
         table.add_column(name, justify="left" if name in ("attack", "finding") else "right", overflow="fold")
@@ -114,10 +116,9 @@ def _print(found: Any) -> None:
         for result in results:
             style = {"broken": "bold red", "exposed": "yellow", "none": ""}[result.finding]
             numbers = [_percent(n) for n in (result.success, result.baseline, result.guess, result.ceiling)]
-            if has_room:
-                numbers.insert(1, _interval(result))
+            numbers.insert(1, _interval(result))
             title, finding = printable(_title(result)), Text(_FINDINGS[result.finding], style=style)
-            table.add_row(Text(f"  {title}"), *numbers, finding)
+            table.add_row(Text(f"  {title}"), *(numbers[at] for at in shown), finding)
     console.print(table)
     say(found)
 

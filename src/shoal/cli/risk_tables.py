@@ -37,7 +37,7 @@ def _summary(found: RiskReport, after: RiskReport | None) -> Table:
     from rich.table import Table
 
     reports = [found] if after is None else [found, after]
-    table = Table(title="risk", title_justify="left")
+    table = Table(title="risk", title_justify="left", show_header=after is not None)
     table.add_column("")
     for name in ("before", "after")[: len(reports)] if after else ("",):
         table.add_column(name, justify="right")
@@ -67,8 +67,8 @@ def _sizes(reports: list[RiskReport]) -> Table:
 
     table = Table(title="rows by class size", title_justify="left")
     table.add_column("size", justify="right")
-    for _ in reports:
-        table.add_column("rows", justify="right")
+    for name in ("rows",) if len(reports) == 1 else ("before", "after"):
+        table.add_column(name, justify="right")
         table.add_column("", min_width=_BAR if len(reports) == 1 else _BAR // 2)
     width = _BAR if len(reports) == 1 else _BAR // 2
     for at, bar in enumerate(reports[0].prosecutor.histogram):

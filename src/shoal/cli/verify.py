@@ -1,4 +1,4 @@
-"""`shoal verify`: check every goal on the written file alone."""
+"""`shoal verify`: check every goal on the written files alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from shoal.wording import naming_flags
 @with_table_flags
 def verify(
     released: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The released file, or a folder of part-00000 and so on.")
+        list[Path],
+        typer.Argument(
+            metavar="OUT...", help="Released files, or folders of part-00000 and so on; or their manifests."
+        ),
     ],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
@@ -46,9 +49,9 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check a released file or folder: read it with another engine and compare with what was promised.
+    """Check released files or folders: read them with another engine and compare with what was promised.
 
-    Without a recipe and flags, the promises are read from the manifest next to the file.
+    Without a recipe and flags, the promises are read from the manifest next to each file.
 
     For a release in several views X.1.csv, X.2.csv and so on, give X.csv: all views are checked.
 
@@ -57,29 +60,33 @@ def verify(
     with reporting(as_json, quiet), naming_flags(recipe is None):
         from shoal.recipe import Recipe
         from shoal.table.overwriting import refuse_overwriting
+        from shoal.table.siblings import release_of
 
         settings = _spark_settings(engine, master, conf, original)
-        if recipe is None and table.is_empty() and not (k or goal or views):
-            recipe = manifest_of(released)
         changes = {
             "input": table.input(),
             "columns": table.columns(),
             "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
             "output": read_views(views),
         }
-        asked = (
-            Recipe.from_dict({}, changes=changes) if recipe is None else Recipe.load(recipe, changes=changes)
-        )
+        if recipe is None and table.is_empty() and not (k or goal or views):
+            releases = {path: Recipe.load(manifest_of(path)) for path in map(release_of, released)}
+        elif recipe is None:
+            releases = dict.fromkeys(released, Recipe.from_dict({}, changes=changes))
+        else:
+            releases = dict.fromkeys(released, Recipe.load(recipe, changes=changes))
         if junit is not None:
-            refuse_overwriting([junit], asked.files | files_read(released, original))
-        verdict = _check(released, asked, original, settings)
+            for path, asked in releases.items():
+                refuse_overwriting([junit], asked.files | files_read(path, original))
+        verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
         if junit is not None:
-            _write_junit(verdict, junit)
+            _write_junit(verdicts, junit)
         if as_json:
-            print_json(verdict.to_dict())
+            print_json(_in_json(verdicts))
         elif not quiet:
-            say(verdict)
-        if not verdict.holds:
+            for path, verdict in verdicts.items():
+                say(verdict if len(verdicts) == 1 else f"{path}: {verdict}")
+        if not all(verdict.holds for verdict in verdicts.values()):
             raise typer.Exit(1)
 
 
@@ -115,12 +122,20 @@ def _check(
     return verify_folder(spark_session(*settings), released, asked)
 
 
-def manifest_of(released: Path) -> Path | None:
-    """Return the manifest next to a release, if there is one."""
+def manifest_of(released: Path) -> Path:
+    """Return the manifest next to a release, which says what was promised; refuse a file without one."""
+    from shoal.errors import DataError, RecipeError
     from shoal.table.write import manifest_path
 
     manifest = manifest_path(released) if released.name else None
-    return manifest if manifest is not None and manifest.is_file() else None
+    if manifest is not None and manifest.is_file():
+        return manifest
+    if not released.exists():
+        raise DataError(
+            "data.unreadable", f"{released} cannot be read: there is no such file.", "check the path"
+        )
+    message = f"What {released} promises is not known: there is no manifest next to it."
+    raise RecipeError("recipe.invalid", message, "give --recipe, or --quasi, --sensitive and --k")
 
 
 def files_read(released: Path, original: Path | None) -> dict[str, Path]:
@@ -141,14 +156,25 @@ def files_read(released: Path, original: Path | None) -> dict[str, Path]:
     return {**reads, **originals, "the original": original}
 
 
-def _write_junit(verdict: Any, path: Path) -> None:
-    """Write a JUnit file with one test case for each goal and one for everything else."""
+def _in_json(verdicts: dict[Path, Any]) -> dict[str, Any]:
+    """Return the verdict of one release, or those of several with their paths."""
+    if len(verdicts) == 1:
+        (verdict,) = verdicts.values()
+        return dict(verdict.to_dict())
+    releases = [{"release": str(path), **verdict.to_dict()} for path, verdict in verdicts.items()]
+    return {"holds": all(release["holds"] for release in releases), "releases": releases}
+
+
+def _write_junit(verdicts: dict[Path, Any], path: Path) -> None:
+    """Write a JUnit file: for each release, one test case for each goal and one for everything else."""
     from shoal.cli.junit import write_junit
 
     cases: dict[str, list[str]] = {}
-    for goal in verdict.goals:
-        name = goal.type if goal.column is None else f"{goal.type} of {goal.column}"
-        missed = [] if goal.holds else [f"asked {goal.asked}, achieved {goal.achieved}"]
-        cases[name] = cases.get(name, []) + missed
-    cases["promises"] = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
+    for release, verdict in verdicts.items():
+        start = "" if len(verdicts) == 1 else f"{release}: "
+        for goal in verdict.goals:
+            name = start + (goal.type if goal.column is None else f"{goal.type} of {goal.column}")
+            missed = [] if goal.holds else [f"asked {goal.asked}, achieved {goal.achieved}"]
+            cases[name] = cases.get(name, []) + missed
+        cases[f"{start}promises"] = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
     write_junit(path, "shoal verify", "shoal.verifier", cases)

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from shoal.errors import OutputError
+from shoal.recipe import MANIFEST_SUFFIX
 from shoal.table.write import manifest_path, report_path, sha256
 
 TITLES = ("quasi", "sensitive")  # of Anatomy's tables
@@ -69,6 +70,20 @@ def listed_tables(path: Path) -> list[Path]:
     titles = [view.group(1) for view in map(_VIEW.fullmatch, _files(path)) if view]
     titles += [title for title in _files(path) if title in TITLES]
     return [file for title in titles if (file := sibling(path, title)).is_file()]
+
+
+def release_of(path: Path) -> Path:
+    """Return the release that a file belongs to: its manifest, a part of a folder, or one of several tables.
+
+    Any other file is taken for a release itself.
+    """
+    if path.name.endswith(MANIFEST_SUFFIX):
+        return path.with_name(path.name.removesuffix(MANIFEST_SUFFIX) or path.name)
+    if path.name.startswith("part-") and path.parent.name and manifest_path(path.parent).is_file():
+        return path.parent
+    stem = path.stem.rpartition(".")[0]
+    whole = path.with_name(stem + path.suffix) if stem else path
+    return whole if path in listed_tables(whole) else path
 
 
 def _files(path: Path) -> dict[str, str]:

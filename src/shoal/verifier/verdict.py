@@ -219,8 +219,10 @@ def count(number: int, singular: str, plural: str = "") -> str:
     --------
     >>> count(1, "row"), count(0, "row"), count(3, "class", "classes")
     ('1 row', '0 rows', '3 classes')
+    >>> count(10_000, "row")
+    '10,000 rows'
     """
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def listed(names: Sequence[str]) -> str:

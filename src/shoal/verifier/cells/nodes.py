@@ -105,7 +105,11 @@ def _read(path: Path, name: str) -> list[list[str]]:
         return _table_paths(text)
     except HierarchyError:
         raise
-    except (OSError, ValueError, RecursionError, csv.Error):
+    except OSError as error:
+        reason = f"{path} cannot be opened ({error.strerror})"
+        hint = "paths are relative to the recipe; a manifest names files without folders, so give --recipe"
+        raise _unreadable(name, reason, hint) from None
+    except (ValueError, RecursionError, csv.Error):
         pass  # the error may quote a cell, so it is not chained
     raise _unreadable(name)
 
@@ -174,6 +178,8 @@ def _label(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip())
 
 
-def _unreadable(name: str) -> HierarchyError:
-    message = f"The hierarchy of column `{name}` cannot be read."
-    return HierarchyError("hierarchy.unreadable", message, "paths of hierarchies are relative to the recipe")
+def _unreadable(
+    name: str, reason: str = "it is not a table of paths, JSON or TOML", hint: str = ""
+) -> HierarchyError:
+    message = f"The hierarchy of column `{name}` cannot be read: {reason}."
+    return HierarchyError("hierarchy.unreadable", message, hint or "compare with `shoal hierarchy show`")
