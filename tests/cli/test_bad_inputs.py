@@ -192,7 +192,9 @@ def test_all_faults_of_the_recipes_sense_are_reported_at_once(tmp_path: Path) ->
 
 
 def test_faults_of_values_and_of_sense_are_reported_together(tmp_path: Path) -> None:
-    build = recipe(privacy={"k": 1}, column_city={"kind": "ordinal"}, column_born={"hierarchy": {"induce": ["name"]}})
+    build = recipe(
+        privacy={"k": 1}, column_city={"kind": "ordinal"}, column_born={"hierarchy": {"induce": ["name"]}}
+    )
     assert fault_codes(build, tmp_path) == ["recipe.invalid"] * 3
 
 

@@ -38,7 +38,7 @@ BELL = dict(zip(range(1, 8), [50, 200, 500, 800, 500, 200, 50], strict=True))
         ("k3", {1: 9, 2: 3, 3: 8, 4: 2, 5: 9}, False),  # too few rows to tell
         ("age", UNEVEN, False),
         ("birth_year", UNEVEN, False),
-        ("number of regions", UNEVEN, False),
+        ("income_group", UNEVEN, False),
         ("region", dict.fromkeys((0, 1), 20), False),  # a range of two values is the set of both
         ("region", dict.fromkeys(range(1000), 3), False),
     ],

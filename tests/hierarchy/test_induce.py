@@ -236,7 +236,7 @@ def test_recipes_that_cannot_induce_are_refused(columns: dict[str, Any], message
 
 
 def test_one_column_alone_has_nothing_to_occur_with() -> None:
-    with pytest.raises(HierarchyError, match="no other quasi column"):
+    with pytest.raises(HierarchyError, match="no other column to induce it from"):
         with_induced(recipe_of(job={"hierarchy": "induce"}), pl.DataFrame({"job": ["a"] * 9}))
 
 
