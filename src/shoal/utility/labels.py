@@ -13,6 +13,7 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.errors import DataError
+from shoal.hierarchy.periods import text_of
 from shoal.hierarchy.tree import Tree
 from shoal.measure import foreign
 from shoal.measure.numbers import Ends, calendar_period, ends_of, in_unit, number_of
@@ -153,10 +154,19 @@ class _LineReader:
         found = foreign.interval(text)
         if self._kind == "date":
             found = calendar_period(text, "day") or (found and in_unit(found, "day")) or found
-            ends = ends_of(found, self._number, whole=True) if found else _longer_period(text)
+            ends = self._between_dates(found) if found else _longer_period(text)
         else:
             ends = ends_of(found, self._number, whole=whole) if found else self._masked(text)
         return ends or self._nodes.get(text)
+
+    def _between_dates(self, found: foreign.Interval) -> Ends | None:
+        """Return the days of an interval of days or of months."""
+        days = ends_of(found, self._number, whole=True)
+        months = None if days else ends_of(found, number_of("date", unit="month"), whole=True)
+        if months is None:
+            return days
+        first, last = (None if end is None else self._place(text_of(int(end), "month")) for end in months)
+        return first and first[0], last and last[1]
 
     def _masked(self, text: str) -> Ends | None:
         mask = foreign.mask(text)
