@@ -80,7 +80,7 @@ def test_every_code_is_provoked_here() -> None:
     of_nh = {"verify.fit", "verify.not_verifiable"}  # test_verify_fits does the same
     of_kept = {"verify.unique"}  # and test_verify_dangers
     of_folders = {"verify.parts"}  # and test_parts
-    of_order = {"verify.order"}  # test_shuffled; its message has no numbers of cells at all
+    of_order = {"verify.order"}  # test_shuffled; its message has a number of rows alone
     elsewhere = of_two_files | of_goals | of_risk | of_nh | of_kept | of_folders | of_order
     assert set(CASES) | elsewhere == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
