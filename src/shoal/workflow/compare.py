@@ -265,11 +265,11 @@ def compare(
         table = table_of(data, recipe)
         recipe = with_orders(recipe, table)
         _check_rows(table.height, sizes)
-    asked = [(name, k, _variant(recipe, name, k)) for k in sizes for name in names]
+    asked = [(name, k, variant_of(recipe, name, k)) for k in sizes for name in names]
     with stage(timings, "encode", progress):
         encodings = _encodings(table, [variant for _, _, variant in asked])
     with stage(timings, "warm-up", progress) as tick:
-        warm_rows = _warm_up(encodings, [_variant(recipe, name, 2) for name in names], tick)
+        warm_rows = _warm_up(encodings, [variant_of(recipe, name, 2) for name in names], tick)
     bounds: dict[int, Bound | None] = {}
     if bound:
         with stage(timings, "bounding", progress) as tick:
@@ -277,11 +277,11 @@ def compare(
     trials = []
     for at, (name, k, variant) in enumerate(asked, 1):
         title = f"{name}, k = {k} ({at} of {len(asked)})"
-        outcome = _outcome(encodings, variant, title, progress)
+        outcome = outcome_of(encodings, variant, title, progress)
         label = variant.label if isinstance(variant, Recipe) else None
         plain = None
         if recipe.privacy.goal and isinstance(outcome, Outcome):
-            plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
+            plain = outcome_of(encodings, _without_goals(variant), f"{title}, k alone", progress)
         trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain, bounds.get(k)))
     return Comparison(tuple(trials), table.height, warm_rows, timings, recipe.files)
 
@@ -337,11 +337,15 @@ def _check_rows(n_rows: int, ks: Sequence[int]) -> None:
         raise InfeasibleError.from_faults(faults)
 
 
-def _variant(recipe: Recipe, method: str, k: int) -> Variant:
-    """Return the recipe with another method and k, validated like any other recipe."""
+def variant_of(recipe: Recipe, method: str, k: int, options: Mapping[str, Any] | None = None) -> Variant:
+    """Return the recipe with another method and k, validated like any other recipe.
+
+    Without `options`, those of the recipe apply to its own method.
+    """
     sections = recipe.to_dict()
-    options = recipe.method.options if method == recipe.method.name else {}
-    sections["method"] = {"name": method, "seed": recipe.method.seed, "options": options}
+    if options is None:
+        options = recipe.method.options if method == recipe.method.name else {}
+    sections["method"] = {"name": method, "seed": recipe.method.seed, "options": dict(options)}
     sections["privacy"] = {**sections["privacy"], "k": k}
     try:
         return Recipe.from_dict(sections, base=recipe.resolve(""))
@@ -404,8 +408,8 @@ def _sample(encoded: Encoded, variant: Recipe) -> Encoded:
     return encoded.take(rows[spread])
 
 
-def _outcome(
-    encodings: Encodings, variant: Variant, title: str, progress: Progress | None
+def outcome_of(
+    encodings: Encodings, variant: Variant, title: str = "cluster", progress: Progress | None = None
 ) -> Outcome | Refusal:
     """Run one method at one k."""
     if isinstance(variant, Refusal):
