@@ -16,7 +16,7 @@ from shoal.report.profile import Cell, ColumnProfile
 
 # Mid-tones that are legible on white and on black; also listed in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"
-SHADE = "#d8a7a2"  # what no release can reach
+SHADE = "#f0d9d6"  # what no release can reach
 WIDTH, NAMES, BAR = 360, 136, 19
 MOST_BARS = 12
 _LONGEST = 20  # characters that fit next to the bars
@@ -145,12 +145,14 @@ def cost_chart(costs: Sequence[CostOfK]) -> Picture:
         {"k": cost.k, "loss": rounded(100 * cost.gcp), "own": cost.is_release, "text": percent(cost.gcp)}
         for cost in costs
     ]
-    least = [{"k": cost.k, "loss": rounded(100 * cost.bound)} for cost in costs if cost.bound is not None]
     ks = [cost.k for cost in costs]
+    ends = [ks[0] / 1.3, ks[-1] * 1.2]
+    least = [{"k": cost.k, "loss": rounded(100 * cost.bound)} for cost in costs if cost.bound is not None]
+    least += [{**least[-1], "k": ends[1]}] if least else []
     highest = rounded(100 * max(cost.gcp for cost in costs))
     x = {
         "field": "k", "type": "quantitative", "title": "k (log scale)",
-        "scale": {"type": "log", "domain": [ks[0] / 1.3, ks[-1] * 1.2], "nice": False},
+        "scale": {"type": "log", "domain": ends, "nice": False},
         "axis": {"values": ks, "format": "d", "grid": False, "labelOverlap": True},
     }  # fmt: skip
     # Room above the highest point, for its number.
@@ -164,10 +166,11 @@ def cost_chart(costs: Sequence[CostOfK]) -> Picture:
     text = {"field": "text", "type": "nominal"}
     at = {"x": x, "y": y}
     bound = {"values": least}
+    step = {"interpolate": "step-after"}  # the bound of a k holds for every larger k
     points = {"type": "point", "filled": True, "size": 70, "opacity": 1}
     layers = [
-        {"data": bound, "mark": {"type": "area", "color": SHADE, "opacity": 1}, "encoding": at},
-        {"data": bound, "mark": {"type": "line", "color": INK, "strokeWidth": 1}, "encoding": at},
+        {"data": bound, "mark": {"type": "area", "color": SHADE, "opacity": 1, **step}, "encoding": at},
+        {"data": bound, "mark": {"type": "line", "color": INK, "strokeWidth": 1, **step}, "encoding": at},
         {"mark": {"type": "line", "color": BEFORE, "strokeWidth": 2}, "encoding": at},
         {"mark": points, "encoding": {**at, "color": {**own, "legend": None}}},
         {"mark": number, "encoding": {**at, "text": text}},
