@@ -19,6 +19,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.recipe import Recipe
+from shoal.report.codes import sort_keys
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
@@ -430,6 +431,12 @@ def _tree_grouping(column: TreeColumn, counts: LongArray) -> Grouping:
     shown = _shown_groups(rows, is_flat=column.is_flat)
     if not shown:
         return Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
+    if column.is_flat:
+        named = [group for group in shown if groups[group] != _AFTER_ALL]
+        order = sort_keys([column.tree.labels[groups[group]] for group in named])
+        if order is not None:
+            by_key = sorted(zip(order, named, strict=True))
+            shown = [*(group for _, group in by_key), *shown[len(named) :]]
     labels = [MISSING if groups[at] == _AFTER_ALL else column.tree.labels[groups[at]] for at in shown]
     if rows.sum() > rows[shown].sum():
         labels.append(OTHER)

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.attacks import ATTACKS
 from shoal.bound.lower_bound import recipe_bound
 from shoal.cluster.registry import choose
-from shoal.errors import ShoalError
+from shoal.errors import RecipeError, ShoalError
 from shoal.recipe import Recipe
 from shoal.release.parts import Numbers
 from shoal.release.risk import released_risk
@@ -72,10 +72,13 @@ def gather_later(table: pl.DataFrame, encoded: Encoded, made: Made) -> Gather:
     if table.height <= KEPT_ROWS:
         return lambda formulas: _of_few_rows(table, encoded, made, formulas)
     before, n_rows = _risk_before(table, made.recipe, 1), table.height
-    return lambda formulas: _of_many_rows(n_rows, before, made)
+    return lambda formulas: _of_many_rows(n_rows, before, made, formulas)
 
 
-def _of_many_rows(n_rows: int, before: Mapping[str, Any], made: Made) -> Findings:
+def _of_many_rows(n_rows: int, before: Mapping[str, Any], made: Made, formulas: Sequence[str]) -> Findings:
+    if formulas:
+        message = f"The raw table of {n_rows:,} rows is not kept, so the report cannot compare an analysis."
+        raise RecipeError("recipe.not_available", message, f"{_MEASURE} --analysis FORMULA")
     left_out: dict[Section, str] = {
         "subsets": _too_many(n_rows, "which combinations of columns single people out", _RISK),
         "attacks": _too_many(n_rows, "attacks", _ATTACK),
