@@ -225,13 +225,16 @@ class Release:
         progress : callable, optional
             Called with the name of a stage and the fraction that is done.
         """
+        formulas = _formulas(analysis)
         if isinstance(self.parts[0].frame, Distributed):
             from shoal.release.folder import write_folder
 
+            if formulas:
+                message = "Analyses cannot be compared for a table that Spark holds."
+                raise RecipeError("recipe.not_available", message, "leave the analysis out")
             return write_folder(
                 self, self.parts[0].frame, path, report=report, force=force, progress=progress
             )
-        formulas = _formulas(analysis)
         return write_release(self, path, report=report, analyses=formulas, force=force, progress=progress)
 
     def report(self, path: str | Path, *, analysis: str | Sequence[str] = ()) -> Path:
