@@ -80,7 +80,10 @@ def test_the_marks_are_in_the_release_so_that_the_other_tests_can_fail(released)
 def test_report_and_manifest_show_no_mark(released):
     out, text = released
     report = out.with_name("out.csv.report.html").read_text(encoding="utf-8")
-    assert "Distributions" in report  # it is the whole report
+    for section in ("Warnings", "Risk before and after", "Inference", "Loss by class", "Distributions"):
+        assert section in report  # it is the whole report
+    assert "What it is still good for" in report
+    assert "Information lost (GCP) at each k" in report
     manifest = out.with_name("out.csv.manifest.json").read_text(encoding="utf-8")
     assert_unmarked(report, manifest, text)
 

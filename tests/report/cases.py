@@ -86,7 +86,7 @@ FACTS = Facts(
     profile=PROFILE,
     kept=("ward",),
     recipe='[privacy]\nk = 6\n\n[columns.age]\nrole = "quasi"\n',
-    verify_command="shoal verify stays-k7.csv --recipe stays.toml",
+    commands=[("check every promise", "shoal verify stays-k7.csv --recipe stays.toml")],
     versions={"shoal": "9.8.7", "polars": "2.3.4"},
     digest="ab" * 32,
 )

@@ -248,7 +248,7 @@ def test_hostile_texts_stay_texts():
         ),
         kept=[HOSTILE],
         recipe=HOSTILE,
-        verify_command=HOSTILE,
+        commands=[(HOSTILE, HOSTILE)],
         versions={HOSTILE: HOSTILE},
         digest=HOSTILE,
     )
@@ -275,7 +275,7 @@ def test_names_that_are_shortened_alike_keep_their_bars():
 def test_the_style_sheet_knows_every_colour_of_the_charts(html):
     style = files("shoal.report").joinpath("page.css").read_text(encoding="utf-8")
     used = set(re.findall(r'(?:fill|stroke)="#\w+"', html))
-    assert len(used) == 4
+    assert len(used) == 7
     assert {colour for colour in used if f"[{colour}]" not in style} == set()
 
 

@@ -325,3 +325,20 @@ def test_typical_values_count_where_they_lie():
     assert sorted(cell.after for cell in number.cells)[-2:] == [12, 30]
     assert [(cell.label, cell.before, cell.after) for cell in place.cells] == [("y", 22, 12), ("x", 20, 30)]
     assert number.share_lost is None
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["10"] * 30 + ["9"] * 12 + ["2"] * 20, ["2", "9", "10"]),
+        (["1952/10"] * 30 + ["1952/9"] * 12 + ["1951/12"] * 20, ["1951/12", "1952/9", "1952/10"]),
+        (["10.1951"] * 12 + ["09.1952"] * 30, ["10.1951", "09.1952"]),
+        (["90+"] * 30 + ["90"] * 10 + ["<5"] * 12 + ["5"] * 20, ["<5", "5", "90", "90+"]),
+        (["b1"] * 10 + ["a2"] * 30, ["a2", "b1"]),  # no number: most frequent first
+    ],
+    ids=["codes", "months", "months first", "top-coded", "texts"],
+)
+def test_categories_that_are_numbers_or_months_are_shown_in_order(values, labels):
+    found = column_of([*values, *[None] * 10], kind="categorical")
+    assert [cell.label for cell in found.cells] == [*labels, "(missing)"]
+    assert [cell.before for cell in found.cells] == [*(values.count(label) for label in labels), 10]

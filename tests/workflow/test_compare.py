@@ -26,7 +26,7 @@ from tests.bad_input_cases import snapshot
 module = importlib.import_module("shoal.workflow.compare")
 KEYS = {
     "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
-    "bound_is_estimate", "bound_how", "label", "best", "error",
+    "bound_is_estimate", "bound_how", "label", "best", "error", "risk", "k_alone", "frontier",
 }  # fmt: skip
 LOSSES = {"il", "gcp", "distortion_ratio", "dm", "c_avg", "cm"}
 KS = (3, 7)
@@ -136,7 +136,7 @@ def test_a_page_without_a_bound_does_not_speak_of_one(people):
     printed("compare", people(), "--methods", "mondrian", "--no-bound", "--chart", "c.html")
     page = Path("c.html").read_text("utf-8")
     assert "bound" not in page
-    assert {len(row) for row in rows_of_page(page)} == {10}
+    assert {len(row) for row in rows_of_page(page)} == {12}
 
 
 def test_a_bound_of_nothing_has_no_ratio_on_the_page(people, monkeypatch):
@@ -156,7 +156,7 @@ def test_no_bound(people):
 
 
 def test_the_object_has_its_keys_and_every_method_at_every_k(compared):
-    assert set(compared) == {"results", "rows", "warm_rows", "timings", "chart"}
+    assert set(compared) == {"results", "recommendation", "rows", "warm_rows", "timings", "chart"}
     assert [(r["k"], r["method"]) for r in compared["results"]] == [(k, m) for k in KS for m in COMPARED]
     for result in compared["results"]:
         assert set(result) == KEYS
@@ -267,6 +267,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
     assert refused["error"] == {"code": "infeasible.rows", "message": "[mondrian] says no."}
     assert {key for key in KEYS if refused[key] is None} == {
         "seconds", "classes", "suppressed", "loss", "added_loss", "bound", "bound_is_estimate", "bound_how",
+        "risk", "k_alone",
     }  # fmt: skip
     assert (set(refused), refused["best"], done["best"], done["error"]) == (KEYS, False, True, None)
     result = run("compare", people(), "--methods", "k-member,mondrian", "--chart", "c.html")
@@ -274,9 +275,9 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
         r"^  mondrian +4 +infeasible.rows: \[mondrian\] says no\. *$", result.stdout, re.MULTILINE
     )
     drawn = [Path(file).read_text("utf-8") for file in ("c.svg", "c.html")]
-    assert [text.count(">k-member</text>") for text in drawn] == [1, 1]
+    assert [text.count(">k-member</text>") for text in drawn] == [1, 2]  # a page has two legends
     assert [text.count(">mondrian</text>") for text in drawn] == [0, 0]
-    assert '<td colspan="9">infeasible.rows: [mondrian] says no.</td>' in drawn[1]
+    assert '<td colspan="11">infeasible.rows: [mondrian] says no.</td>' in drawn[1]
 
 
 def test_only_when_no_method_can_run_the_command_fails(people, monkeypatch, tmp_path):
@@ -383,15 +384,26 @@ def drawn_text(people, name):
 
 def test_the_chart_has_two_panels_and_names_every_method(people):
     texts = re.findall(r">([^<>]+)</text>", drawn_text(people, "c.svg"))
-    for told in ("Loss", "Time", "information lost (GCP, %)", "seconds (log scale)", "k-member", "mondrian"):
+    for told in (
+        "Loss against risk",
+        "Time",
+        "highest risk (%, log scale)",
+        "information lost (GCP, %)",
+        "seconds (log scale)",
+        "k-member",
+        "mondrian",
+    ):
         assert texts.count(told) == 1
-    assert texts.count("k") == 2  # one axis in each panel
+    assert texts.count("k") == 1
 
 
 @pytest.mark.parametrize("ending", ["svg", "html"])
 def test_the_chart_needs_nothing_else(people, ending):
     text = drawn_text(people, f"c.{ending}").replace("http://www.w3.org/", "")
     assert not re.search(r"https?:|//|@import|url\(|\bsrc=|\bhref=|javascript:|<script|<link|<image", text)
+
+
+EXPOSED = {"risk": {"highest": 0.5, "average": 0.4}, "frontier": True}
 
 
 @pytest.fixture
@@ -402,8 +414,11 @@ def results():
         "seed": 0,
         "classes": 2,
         "suppressed": 0,
+        "risk": {"highest": 0.2, "average": 0.123456},
         "added_loss": None,
+        "k_alone": None,
         "bound": None,
+        "frontier": False,
         "label": None,
         "best": False,
         "error": None,
@@ -411,24 +426,26 @@ def results():
     return [
         {**done, "method": "b", "k": 5, "seconds": 0.0123456, "loss": loss},
         {**done, "method": "a", "k": 5, "seconds": 3.0, "loss": {**loss, "gcp": 0.2}},
-        {**done, "method": "b", "k": 2, "seconds": 0.02, "loss": {**loss, "gcp": 0.05}},
+        {**done, "method": "b", "k": 2, "seconds": 0.02, "loss": {**loss, "gcp": 0.05}, **EXPOSED},
     ]
 
 
 def test_what_is_drawn_has_three_digits(results):
     drawn = chart_module._spec(results)
-    values = drawn["data"]["values"]
-    assert values[0] == {"method": "b", "k": 5, "loss": 12.3, "seconds": 0.0123}
+    values = drawn["hconcat"][0]["data"]["values"]
+    told = {"method": "b", "k": 5, "risk": 20.0, "loss": 12.3, "seconds": 0.0123, "frontier": False}
+    assert values[0] == told
+    assert values == drawn["hconcat"][1]["data"]["values"]
     assert len(values) == 3
 
 
 def axis_of(spec, panel, axis):
-    return spec["hconcat"][panel]["layer"][0]["encoding"][axis]
+    return spec["hconcat"][panel]["layer"][-1]["encoding"][axis]
 
 
 def test_time_is_drawn_on_a_log_axis_and_loss_from_zero(results):
     spec = chart_module._spec(results)
-    time, loss, k = axis_of(spec, 1, "y"), axis_of(spec, 0, "y"), axis_of(spec, 0, "x")
+    time, loss, k = axis_of(spec, 1, "y"), axis_of(spec, 0, "y"), axis_of(spec, 1, "x")
     assert (time["scale"]["type"], time["scale"]["domain"]) == ("log", [0.01, 10])
     assert loss["scale"]["zero"] is True
     assert k["axis"]["values"] == [2, 5]
@@ -436,7 +453,7 @@ def test_time_is_drawn_on_a_log_axis_and_loss_from_zero(results):
 
 def test_methods_differ_in_colour_and_shape(results):
     many = [{**results[0], "method": f"m{at}"} for at in range(40)]
-    encoding = chart_module._spec(many)["hconcat"][0]["layer"][1]["encoding"]
+    encoding = chart_module._spec(many)["hconcat"][0]["layer"][-1]["encoding"]
     looks = zip(encoding["color"]["scale"]["range"], encoding["shape"]["scale"]["range"], strict=True)
     assert len(set(looks)) == 40
 

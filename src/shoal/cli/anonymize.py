@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -79,6 +79,14 @@ def anonymize(
         bool,
         typer.Option("--accept-composition", help="Publish even if the tables together reveal too much."),
     ] = False,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--analysis",
+            metavar="FORMULA",
+            help='Compare an analysis in the report, such as "dead ~ age + bmi"; may be repeated.',
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
@@ -134,6 +142,7 @@ def anonymize(
             also=also or (),
             accept_composition=accept_composition,
             bound=not no_bound,
+            analyses=analysis or (),
             force=force,
         )
         if as_json:
@@ -149,6 +158,7 @@ def publish(
     also: Iterable[Path] = (),
     accept_composition: bool = False,
     bound: bool = True,
+    analyses: Sequence[str] = (),
     force: bool = False,
 ) -> dict[str, Any]:
     """Run a recipe, write the verified release, and return its numbers."""
@@ -170,7 +180,7 @@ def publish(
         with progress_bar(quiet) as progress, compiling_in_background(jobs, progress, quiet):
             release = _prepare(recipe, also, accept_composition, bound, progress, show_plan)
             with closing(release):
-                release.write(report=True, force=force, progress=progress)
+                release.write(report=True, analysis=analyses, force=force, progress=progress)
     return {**_with_files(release.to_dict(), places), "replaced": replaced}
 
 

@@ -147,6 +147,7 @@ def _print(result: dict[str, Any]) -> None:
         *_label_notes(result["results"]),
         *_added_notes(result["results"]),
         *([] if result["chart"] is None else [f"chart: {result['chart']}"]),
+        *(["", *result["recommendation"]] if result["recommendation"] else []),
     ]
     say("\n".join(lines))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.release.distributed import Distributed
+from shoal.report.findings import Findings
 from shoal.report.profile import Profile
 from shoal.stages import BackgroundStage, Progress
 from shoal.verifier import MeasuredGoal, worst_goals
@@ -91,6 +92,9 @@ class Part:
         What this table reveals although every promise holds.
     remarks : tuple of str
         The method's remarks about this table: numbers, no values.
+    findings : callable or None
+        Gathers what a report says about risk, attacks, utility and the cost of k, given formulas to compare;
+        None where that is not known.
     """
 
     title: str
@@ -103,6 +107,7 @@ class Part:
     labels: npt.NDArray[np.int32] | None = None
     dangers: tuple[Danger, ...] = ()
     remarks: tuple[str, ...] = ()
+    findings: Callable[[Sequence[str]], Findings] | None = None
 
 
 class Tables(tuple[Any, ...]):

@@ -22,9 +22,9 @@ from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
 from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
+from shoal.release.risk import released_risk
 from shoal.release.writing import write_release, write_reports
-from shoal.risks.report import Owner, RiskReport, measure_risk
-from shoal.risks.tables import published_columns
+from shoal.risks.report import RiskReport
 from shoal.stages import Progress, Tick
 from shoal.table import frames
 from shoal.table.encode import encode
@@ -188,18 +188,7 @@ class Release:
             message = f"This release has {self.shape.value}, no classes of one table"
             raise AttributeError(f"{message}: use `shoal.risk` on one of its `tables`.")
         (part,) = self.parts
-        columns = published_columns(part.recipe.quasi, self.frame.columns)
-        person = None if part.people is None else part.people.to_numpy().astype(np.int64)
-        if person is not None:
-            person = np.unique(person, return_inverse=True)[1]
-        return measure_risk(
-            self.frame,
-            columns,
-            self.recipe.privacy.k,
-            owner=Owner(person=person),
-            is_release=True,
-            kind=self.kind,
-        )
+        return released_risk(self.frame, part.recipe, part.people, self.kind)
 
     @property
     def bound(self) -> Bound | None:
@@ -211,6 +200,7 @@ class Release:
         path: str | Path | None = None,
         *,
         report: bool = False,
+        analysis: str | Sequence[str] = (),
         force: bool = False,
         progress: Progress | None = None,
     ) -> Path:
@@ -228,25 +218,37 @@ class Release:
             The ending chooses the format. Without it, [output] path of the recipe.
         report : bool, default False
             Also write the HTML report: X.csv.report.html, or one for each view.
+        analysis : str or sequence of str, optional
+            Formulas such as `"dead ~ age + bmi"` for the report, as in `utility`.
         force : bool, default False
             Replace whatever is there; without it, only a release of the same recipe is replaced.
         progress : callable, optional
             Called with the name of a stage and the fraction that is done.
         """
+        formulas = _formulas(analysis)
         if isinstance(self.parts[0].frame, Distributed):
             from shoal.release.folder import write_folder
 
+            if formulas:
+                message = "Analyses cannot be compared for a table that Spark holds."
+                raise RecipeError("recipe.not_available", message, "leave the analysis out")
             return write_folder(
                 self, self.parts[0].frame, path, report=report, force=force, progress=progress
             )
-        return write_release(self, path, report=report, force=force, progress=progress)
+        return write_release(self, path, report=report, analyses=formulas, force=force, progress=progress)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, analysis: str | Sequence[str] = ()) -> Path:
         """Write the HTML report about this release as one self-contained file.
 
         Several views have one report each: X.1.html, X.2.html and so on.
+
+        Parameters
+        ----------
+        path : str or Path
+        analysis : str or sequence of str, optional
+            Formulas such as `"dead ~ age + bmi"`, whose results are compared, as in `utility`.
         """
-        write_reports(self, Path(path))
+        write_reports(self, Path(path), _formulas(analysis))
         return Path(path)
 
     def utility(self, original: Any = None, *, analysis: str | Sequence[str] = ()) -> Utility:
@@ -270,8 +272,8 @@ class Release:
             message = f"The utility of this release cannot be measured. {held}."
             raise RecipeError("recipe.not_available", message, "measure a release in one table in memory")
         table = table_of(original, self.recipe)
-        formulas = [analysis] if isinstance(analysis, str) else list(analysis)
-        return measure_utility(table, encode(table, self.recipe), self.frame, self.recipe, formulas)
+        encoded = encode(table, self.recipe)
+        return measure_utility(table, encoded, self.frame, self.recipe, _formulas(analysis))
 
     def close(self) -> None:
         """Let Spark forget the rows that it holds; `table` and `write` would make them again."""
@@ -363,6 +365,10 @@ class Release:
             for name, fact in facts.items()
         )
         return f"<table><caption>shoal release</caption>{rows}</table>"
+
+
+def _formulas(analysis: str | Sequence[str]) -> list[str]:
+    return [analysis] if isinstance(analysis, str) else list(analysis)
 
 
 def _view(part: Part) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
 from shoal.recipe import Shape, shareable, to_toml
+from shoal.release.distributed import Distributed
 from shoal.release.manifest import all_rounded, versions
 from shoal.release.parts import Part
 from shoal.report.facts import Facts
+from shoal.report.findings import Findings
 from shoal.report.page import Charts, charts_in_background, render
 from shoal.report.profile import Profile
 
@@ -40,7 +42,11 @@ def charts_meanwhile(release: Release) -> Iterator[list[Drawn]]:
 
 
 def report_texts(
-    release: Release, names: Sequence[str], digests: Sequence[str | None], charts: Sequence[Drawn] = ()
+    release: Release,
+    names: Sequence[str],
+    digests: Sequence[str | None],
+    charts: Sequence[Drawn] = (),
+    analyses: Sequence[str] = (),
 ) -> Iterator[str]:
     """Render the reports; `names` are those of the tables they describe, `digests` their digests."""
     info = METHODS[release.method]
@@ -69,11 +75,12 @@ def report_texts(
             kept=recipe.named("keep"),
             about=recipe.about.model_dump(exclude_none=True),
             recipe=to_toml(shareable(recipe)),
-            verify_command=_verify_command(names[at], release.shape),
             versions=versions(),
             digest=_digest(release, digests, at),
             remarks=part.remarks,
             composition=release.composition,
+            findings=_findings(part, release.shape, analyses),
+            commands=_commands(names[at], release.shape),
             dangers=[danger.to_dict() for danger in part.dangers],
             shape=recipe.shape,
             values=recipe.output.values,
@@ -82,10 +89,40 @@ def report_texts(
         yield render(facts, charts[at]() if charts else None)
 
 
-def _verify_command(name: str, shape: Shape) -> str:
-    """Return the command that verifies the files."""
+def _findings(part: Part, shape: Shape, analyses: Sequence[str]) -> Findings:
+    """Gather what was found out about a table, or say why there is nothing."""
+    if part.findings is not None:
+        return part.findings(analyses)
+    held = "a table that Spark holds" if isinstance(part.frame, Distributed) else _NAMES[shape]
+    if analyses:
+        message = f"Analyses cannot be compared for {held}."
+        raise RecipeError("recipe.not_available", message, "leave the analysis out")
+    why = f"Risk, attacks, usefulness and the cost of k are not part of a report about {held}."
+    return Findings(left_out={"risk": f"{why} `shoal attack` attacks its files."})
+
+
+_NAMES = {
+    Shape.CLASSES: "this release",
+    Shape.BOXES: "a release with a box for each row",
+    Shape.TWO_TABLES: "a release in two tables",
+    Shape.VIEWS: "one of several views",
+}
+
+
+def _commands(name: str, shape: Shape) -> list[tuple[str, str]]:
+    """Return the commands that repeat and check a release, each with what it does."""
     original = " --original RAW.csv" if shape.needs_original else ""
-    return f"shoal verify {quote(name)} --recipe RECIPE.toml{original}"
+    file = quote(name)
+    commands = [
+        ("check every promise", f"shoal verify {file} --recipe RECIPE.toml{original}"),
+        ("attack it", f"shoal attack RAW.csv {file} --recipe RECIPE.toml"),
+    ]
+    if shape is Shape.CLASSES:
+        commands += [
+            ("measure the risk", f"shoal risk RAW.csv --recipe RECIPE.toml --released {file}"),
+            ("measure loss and usefulness", f"shoal measure RAW.csv --recipe RECIPE.toml --released {file}"),
+        ]
+    return [*commands, ("make it again", "shoal anonymize RECIPE.toml -o AGAIN.csv")]
 
 
 def _digest(release: Release, digests: Sequence[str | None], at: int) -> str | None:

@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 
 
 def write_release(
-    release: Release, path: str | Path | None, *, report: bool, force: bool, progress: Progress | None
+    release: Release,
+    path: str | Path | None,
+    *,
+    report: bool,
+    analyses: Sequence[str],
+    force: bool,
+    progress: Progress | None,
 ) -> Path:
     """Write all files of a release; see `Release.write`."""
     from shoal.release.reports import charts_meanwhile, report_texts
@@ -63,7 +69,7 @@ def write_release(
         write_text(text + "\n", manifest)
         if report:
             with stage(release.timings, "report", progress) as tick:
-                pages = report_texts(release, places.reported, digests, charts)
+                pages = report_texts(release, places.reported, digests, charts, analyses)
                 for at, page in enumerate(pages):
                     write_text(page, reports[at])
                     tick((at + 1) / len(reports))
@@ -73,14 +79,15 @@ def write_release(
     return target
 
 
-def write_reports(release: Release, target: Path) -> None:
+def write_reports(release: Release, target: Path, analyses: Sequence[str]) -> None:
     """Write only the reports; see `Release.report`."""
     from shoal.release.reports import report_texts
 
     number = len(release.parts)
     places = view_paths(target, number) if release.shape is Shape.VIEWS else [target]
     refuse_overwriting(places, release.reads)
-    pages = report_texts(release, [place.stem for place in places], [None] * number)
+    names = [place.stem for place in places]
+    pages = report_texts(release, names, [None] * number, analyses=analyses)
     with ExitStack() as stack:
         made = [stack.enter_context(temporary(place)) for place in places]
         for file, page in zip(made, pages, strict=True):

@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.report.drawing import Picture, printable
+from shoal.report.findings import CostOfK
 from shoal.report.numbers import percent, rounded, tenths, whole
 from shoal.report.profile import Cell, ColumnProfile
 
 # Mid-tones that are legible on white and on black; also listed in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"
+SHADE = "#f0d9d6"  # what no release can reach
 WIDTH, NAMES, BAR = 360, 136, 19
 MOST_BARS = 12
 _LONGEST = 20  # characters that fit next to the bars
 _TOP, _BOTTOM = 2, 36
+_LEFT, _HEIGHT = 44, 190  # of a chart with two axes
+_PERCENT = "\N{NO-BREAK SPACE}%"
 CONFIG = {
     "background": "transparent",
     "aria": False,
@@ -41,6 +45,15 @@ class Bar:
     name: str
     value: float
     text: str
+
+
+@dataclass(frozen=True)
+class PairBar:
+    """One line of a chart with two values, before and after."""
+
+    name: str
+    before: float
+    after: float
 
 
 def loss_chart(columns: Sequence[ColumnProfile]) -> Picture:
@@ -87,18 +100,90 @@ def distribution_chart(column: ColumnProfile) -> Picture:
         {"at": at, "name": _short(cell.label), "before": before, "after": after}
         for at, (cell, (before, after)) in enumerate(zip(column.cells, shares, strict=True))
     ]
-    x = _x("before", "share of released rows (%)")
-    mark = {"type": "tick", "color": ACCENT, "thickness": 4, "opacity": 1, "size": BAR - 3}
-    layers = [
-        {"mark": {"type": "bar", "color": BEFORE}, "encoding": {"x": x}},
-        {"mark": mark, "encoding": {"x": {"field": "after", "type": "quantitative"}}},
-        _names(),
-    ]
     alt_text = (
         f"Distribution of {column.name} before and after, in {len(rows)} cells. "
         "The numbers are in the table below the chart."
     )
-    return _picture(rows, layers, alt_text, right=18)
+    return _picture(rows, _pair_layers("share of released rows (%)"), alt_text, right=18)
+
+
+def _pair_layers(axis: str) -> list[Spec]:
+    """Return the layers of bars for `before` and marks for `after`."""
+    mark = {"type": "tick", "color": ACCENT, "thickness": 4, "opacity": 1, "size": BAR - 3}
+    return [
+        {"mark": {"type": "bar", "color": BEFORE}, "encoding": {"x": _x("before", axis)}},
+        {"mark": mark, "encoding": {"x": {"field": "after", "type": "quantitative"}}},
+        _names(),
+    ]
+
+
+def pair_chart(bars: Sequence[PairBar], axis: str, alt_text: str) -> Picture:
+    """Draw two values on each line: a bar for the first, a mark for the second."""
+    rows = [
+        {"at": at, "name": _short(bar.name), "before": bar.before, "after": bar.after}
+        for at, bar in enumerate(bars)
+    ]
+    return _picture(rows, _pair_layers(axis), alt_text, right=18)
+
+
+def class_loss_chart(rows: Sequence[int]) -> Picture:
+    """Draw how many released rows are in classes that lost a tenth, two tenths and so on."""
+    total = max(1, sum(rows))
+    names = [f"{10 * at} to {10 * at + 10}{_PERCENT}" for at in range(len(rows))]
+    bars = [
+        Bar(name, rounded(100 * count / total), percent(count / total))
+        for name, count in zip(names, rows, strict=True)
+    ]
+    values = "; ".join(f"{bar.name}: {bar.text}" for bar in bars)
+    axis = "share of released rows (%)"
+    return _bar_chart(bars, axis, f"Released rows by the information lost in their class. {values}.")
+
+
+def cost_chart(costs: Sequence[CostOfK]) -> Picture:
+    """Draw the loss against k; below the bound, the region that no release can reach is shaded."""
+    lines = [
+        {"k": cost.k, "loss": rounded(100 * cost.gcp), "own": cost.is_release, "text": percent(cost.gcp)}
+        for cost in costs
+    ]
+    ks = [cost.k for cost in costs]
+    ends = [ks[0] / 1.3, ks[-1] * 1.2]
+    least = [{"k": cost.k, "loss": rounded(100 * cost.bound)} for cost in costs if cost.bound is not None]
+    least += [{**least[-1], "k": ends[1]}] if least else []
+    highest = rounded(100 * max(cost.gcp for cost in costs))
+    x = {
+        "field": "k", "type": "quantitative", "title": "k (log scale)",
+        "scale": {"type": "log", "domain": ends, "nice": False},
+        "axis": {"values": ks, "format": "d", "grid": False, "labelOverlap": True},
+    }  # fmt: skip
+    # Room above the highest point, for its number.
+    scale = {"domain": [0, rounded(1.15 * highest) or 1], "nice": False}
+    y = {
+        "field": "loss", "type": "quantitative", "scale": scale,
+        "axis": {"tickCount": 4, "title": None, "labelExpr": "datum.label + ' %'"},
+    }  # fmt: skip
+    own = {"field": "own", "type": "nominal", "scale": {"domain": [False, True], "range": [BEFORE, ACCENT]}}
+    number = {"type": "text", "dy": -12, "color": INK, "fontSize": 11}
+    text = {"field": "text", "type": "nominal"}
+    at = {"x": x, "y": y}
+    bound = {"values": least}
+    step = {"interpolate": "step-after"}  # the bound of a k holds for every larger k
+    points = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+    layers = [
+        {"data": bound, "mark": {"type": "area", "color": SHADE, "opacity": 1, **step}, "encoding": at},
+        {"data": bound, "mark": {"type": "line", "color": INK, "strokeWidth": 1, **step}, "encoding": at},
+        {"mark": {"type": "line", "color": BEFORE, "strokeWidth": 2}, "encoding": at},
+        {"mark": points, "encoding": {**at, "color": {**own, "legend": None}}},
+        {"mark": number, "encoding": {**at, "text": text}},
+    ]
+    spec = {"data": {"values": lines}, "width": WIDTH - _LEFT - 24, "height": _HEIGHT, "layer": layers}
+    values = "; ".join(_cost_text(cost) for cost in costs)
+    alt_text = f"Information lost at each k, and the lower bound. {values}."
+    return Picture(spec, alt_text, WIDTH, 8 + _HEIGHT + _BOTTOM, _LEFT, 8)
+
+
+def _cost_text(cost: CostOfK) -> str:
+    bound = "" if cost.bound is None else f", at least {percent(cost.bound)}"
+    return f"k = {cost.k}: {percent(cost.gcp)}{bound}"
 
 
 def cell_shares(cells: Sequence[Cell]) -> list[tuple[float, float]]:

@@ -1,4 +1,7 @@
-"""The chart of a comparison: loss and time against k, one line for each method.
+"""The chart of a comparison: loss against risk, and time against k, one line for each method.
+
+The loss below the lower bound is shaded: no release of this table can be there. A bound for k holds for every
+release whose highest risk is at most 1 / k. The frontier links the trials that no other beats in both.
 
 It is an image with a white background, or a page that contains it. As in reports, losses have three
 digits. It shows run times, so it is not reproducible.
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import OutputError
-from shoal.report.charts import GRID, INK, Spec
+from shoal.report.charts import GRID, INK, SHADE, Spec
 from shoal.report.drawing import inline
 from shoal.report.engine import draw_png, draw_svg
 from shoal.report.numbers import rounded
@@ -24,12 +27,15 @@ from shoal.table.write import move_into_place, temporary, unwritable
 Results = Sequence[Mapping[str, Any]]  # in the format of `shoal compare --json`
 
 EXTENSIONS = (".svg", ".png", ".html")
-# Colours and shapes are cycled together: 7 and 6 are coprime, so 42 methods get different pairs, and
-# neighbours differ in both. Mid-tones that are legible on white and on black.
-COLOURS = ("#23808f", "#c2571a", "#6f5fd0", "#2f8f4e", "#bb3a82", "#8a6f1e", "#3d72d6")
+# One for each method, and more: none repeats. Mid-tones that are legible on white and on black. Beyond that,
+# colours and shapes are cycled together: neighbours differ in both.
+COLOURS = (
+    "#23808f", "#c2571a", "#6f5fd0", "#2f8f4e", "#bb3a82", "#8a6f1e", "#3d72d6", "#d0413c", "#5f7d22",
+    "#9a4fb8", "#1b8a72", "#b4683f", "#7a7f87", "#d1569b",
+)  # fmt: skip
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 WIDTH, HEIGHT = 300, 240
-_CONFIG = {
+_CONFIG: Spec = {
     "font": "sans-serif",
     "view": {"stroke": None},
     "title": {"anchor": "start", "color": INK, "fontSize": 13, "fontWeight": "bold", "offset": 10},
@@ -43,6 +49,8 @@ _CONFIG = {
         "rowPadding": 5, "symbolOpacity": 1, "symbolStrokeWidth": 0, "symbolSize": 60,
     },
 }  # fmt: skip
+
+_FILE: Spec = {"background": "white", "padding": 12, "config": _CONFIG}
 
 
 def check_chart_target(path: Path) -> None:
@@ -61,7 +69,7 @@ def check_chart_target(path: Path) -> None:
         pass  # checks that a file can be created there
 
 
-def write_chart(results: Results, rows: int, path: Path) -> Path:
+def write_chart(results: Results, rows: int, path: Path, words: Sequence[str] = ()) -> Path:
     """Write the chart; the extension determines the format.
 
     Parameters
@@ -72,14 +80,16 @@ def write_chart(results: Results, rows: int, path: Path) -> Path:
         Number of rows of the table.
     path : Path
         An existing file is replaced only when the new one is complete.
+    words : sequence of str
+        The recommendation, for a page.
     """
     check_chart_target(path)
-    extension, spec = path.suffix.lower(), _spec(results)
+    extension = path.suffix.lower()
     if extension == ".png":
-        content = draw_png(spec)
+        content = draw_png(_spec(results))
     else:
-        drawn = draw_svg(spec)
-        content = (drawn if extension == ".svg" else _page(drawn, results, rows)).encode()
+        drawn = draw_svg(_spec(results)) if extension == ".svg" else _page(results, rows, words)
+        content = drawn.encode()
     with temporary(path) as file:
         try:
             file.write_bytes(content)
@@ -91,24 +101,71 @@ def write_chart(results: Results, rows: int, path: Path) -> Path:
 
 def _spec(results: Results) -> Spec:
     """Return two panels side by side with a common legend."""
+    loss, time = _panels(results)
+    return {**_FILE, "hconcat": [loss, time], "spacing": 36}
+
+
+def _panels(results: Results) -> tuple[Spec, Spec]:
+    """Return loss against risk, and time against k."""
     done = [result for result in results if result["error"] is None]
     title, losses = _losses(done)
     values = [
-        {"method": r["method"], "k": r["k"], "loss": lost, "seconds": rounded(r["seconds"])}
+        {
+            "method": r["method"], "k": r["k"], "risk": rounded(100 * r["risk"]["highest"]), "loss": lost,
+            "seconds": rounded(r["seconds"]), "frontier": r["frontier"],
+        }
         for r, lost in zip(done, losses, strict=True)
-    ]
+    ]  # fmt: skip
+    data = {"values": values}
     colour, shape = _method_encodings(results)
-    base = {"x": _x(done), "color": colour}
     scale, axis = {"zero": True, "nice": 5}, {"tickCount": 5}
     loss = {"field": "loss", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
-    return {
-        "data": {"values": values},
-        "hconcat": [_panel(base, "Loss", loss, shape), _panel(base, "Time", _seconds(done), shape)],
-        "spacing": 36,
-        "background": "white",
-        "padding": 12,
-        "config": _CONFIG,
-    }
+    risk = {"x": _risk(done), "color": colour}
+    layers = [*_unreachable(done, risk["x"], loss), *_frontier(values, risk["x"], loss)]
+    first = _panel(risk, "Loss against risk", loss, shape)
+    first["layer"] = [*layers, *_alone(done, risk, loss, shape), *first["layer"]]
+    second = _panel({"x": _x(done), "color": colour}, "Time", _seconds(done), shape)
+    return {**first, "data": data}, {**second, "data": data}
+
+
+def _unreachable(done: Results, x: Spec, y: Spec) -> list[Spec]:
+    """Shade what the lower bounds rule out."""
+    weight = next((r["loss"]["il"] / r["loss"]["gcp"] for r in done if r["loss"]["gcp"]), None)
+    bounds = {r["k"]: r["bound"] for r in done if r["bound"] is not None}
+    if weight is None or not bounds:
+        return []
+    ks = sorted(bounds, reverse=True)
+    steps = [(x["scale"]["domain"][0], bounds[ks[0]]), *((100 / k, bounds[k]) for k in ks)]
+    values = [{"risk": risk, "loss": rounded(100 * bound / weight)} for risk, bound in steps]
+    # The value at a point holds to the left of it, down to the risk of the next larger k.
+    mark = {"type": "area", "interpolate": "step-before", "color": SHADE, "opacity": 1}
+    return [{"data": {"values": values}, "mark": mark, "encoding": {"x": x, "y": y}}]
+
+
+def _frontier(values: Sequence[Spec], x: Spec, y: Spec) -> list[Spec]:
+    """Link the trials on the frontier, and ring them."""
+    data = {"values": [value for value in values if value["frontier"]]}
+    ring = {"type": "point", "filled": False, "size": 190, "color": INK, "strokeWidth": 1.5, "opacity": 1}
+    line = {"type": "line", "color": INK, "strokeWidth": 1, "opacity": 1}
+    return [{"data": data, "mark": mark, "encoding": {"x": x, "y": y}} for mark in (line, ring)]
+
+
+def _alone(done: Results, base: Spec, y: Spec, shape: Spec) -> list[Spec]:
+    """Draw the same methods without goals beyond k as hollow points."""
+    alone = [(r["method"], r["k_alone"]) for r in done if r["k_alone"] is not None]
+    values = [
+        {
+            "method": method,
+            "risk": rounded(100 * plain["risk"]["highest"]),
+            "loss": rounded(100 * plain["loss"]["gcp"]),
+        }
+        for method, plain in alone
+        if plain["loss"]["gcp"] is not None
+    ]
+    if not values:
+        return []
+    mark = {"type": "point", "filled": False, "size": 45, "opacity": 1}
+    return [{"data": {"values": values}, "mark": mark, "encoding": {**base, "y": y, "shape": shape}}]
 
 
 def _losses(done: Results) -> tuple[str, list[float]]:
@@ -130,6 +187,16 @@ def _method_encodings(results: Results) -> tuple[Spec, Spec]:
         {**method, "scale": {"domain": names, "range": colours}},
         {**method, "scale": {"domain": names, "range": shapes}},
     )
+
+
+def _risk(done: Results) -> Spec:
+    """Return the logarithmic axis of the highest risk, with a tick for 1 / k of each k."""
+    risks = sorted({100 * result["risk"]["highest"] for result in done})
+    ticks = sorted({100 / result["k"] for result in done})
+    scale = {"type": "log", "domain": [risks[0] / 1.25, max(risks[-1], ticks[-1]) * 1.25], "nice": False}
+    axis = {"values": ticks, "format": ".2~r", "grid": False, "labelOverlap": True}
+    title = "highest risk (%, log scale)"
+    return {"field": "risk", "type": "quantitative", "title": title, "scale": scale, "axis": axis}
 
 
 def _x(done: Results) -> Spec:
@@ -162,20 +229,33 @@ def _panel(base: Spec, title: str, y: Spec, shape: Spec) -> Spec:
     return {"layer": layers, "width": WIDTH, "height": HEIGHT, "title": title}
 
 
-def _page(drawn: str, results: Results, rows: int) -> str:
-    """Return a self-contained page with the chart and its numbers."""
+def _page(results: Results, rows: int, words: Sequence[str]) -> str:
+    """Return a self-contained page with the charts, a recommendation and the numbers."""
     from markupsafe import Markup
 
-    alt_text = "Loss and time of each method against k. The numbers are in the table below the chart."
+    # One below the other on a narrow screen; each with the legend below it.
+    legend = {**_CONFIG["legend"], "orient": "bottom", "columns": 3}
+    loss, time = (
+        inline(draw_svg({**_FILE, **panel, "config": {**_CONFIG, "legend": legend}}), alt_text)
+        for panel, alt_text in zip(_panels(results), _ALT_TEXTS, strict=True)
+    )
     template = load_template("comparison.html.jinja", {"times_bound": _times_bound})
     rendered: str = template.render(
         style=Markup(style_sheet()),  # our own file, not user input
-        chart=Markup(inline(drawn, alt_text)),
+        charts=[Markup(loss), Markup(time)],
+        words=words,
         results=results,
         bounds={result["k"]: result for result in results if result["bound"] is not None},
+        has_goals=any(result["k_alone"] is not None for result in results),
         rows=rows,
     )
     return rendered
+
+
+_ALT_TEXTS = (
+    "Loss of each method against its highest risk. The numbers are in the table below the charts.",
+    "Time of each method against k. The numbers are in the table below the charts.",
+)
 
 
 def _times_bound(result: Mapping[str, Any]) -> float | None:

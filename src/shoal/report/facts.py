@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from shoal.bound.lower_bound import Bound
 from shoal.recipe import Shape
+from shoal.report.findings import Findings
 from shoal.report.profile import Profile
 
 
@@ -46,8 +47,8 @@ class Facts:
         Columns that are released unchanged and are not sensitive.
     recipe : str
         The recipe as TOML, without folders and without values of columns.
-    verify_command : str
-        The command that checks the file.
+    commands : sequence of pairs of str
+        What can be repeated and checked, and the command that does it.
     versions : mapping of str to str
         Versions of all software involved.
     about : mapping of str to str
@@ -61,6 +62,8 @@ class Facts:
     dangers : sequence of mappings
         What is revealed although every promise holds: `code`, `columns`, `message`, `accepted`,
         `reason`.
+    findings : Findings
+        Risk, attacks, utility and the cost of k.
     shape : Shape
         Shape of the release.
     values : {"generalize", "microaggregate"}
@@ -86,7 +89,7 @@ class Facts:
     profile: Profile
     kept: Sequence[str]
     recipe: str
-    verify_command: str
+    commands: Sequence[tuple[str, str]]
     versions: Mapping[str, str]
     about: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
@@ -95,6 +98,7 @@ class Facts:
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
     dangers: Sequence[Mapping[str, Any]] = ()
+    findings: Findings = field(default_factory=Findings)
     shape: Shape = Shape.CLASSES
     values: Literal["generalize", "microaggregate"] = "generalize"
     bounds: Literal["tight", "snapped"] = "tight"

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from shoal.report import charts
+from shoal.report import charts, dossier
 from shoal.report.drawing import draw
 from shoal.report.facts import Facts
+from shoal.report.findings import Findings
 from shoal.report.numbers import significant, whole
 from shoal.report.profile import ColumnProfile, Profile
 from shoal.report.scale import SMALLEST
@@ -36,6 +37,7 @@ class Charts:
 
     class_sizes: str
     losses: str | None  # None if typical values are published, for which no loss is defined
+    class_losses: str | None
     distributions: tuple[tuple[ColumnProfile, str], ...]
 
 
@@ -46,11 +48,19 @@ def draw_charts(profile: Profile) -> Charts:
         charts.class_chart(profile.class_sizes, profile.groups),
         *map(charts.distribution_chart, columns),
     ]
-    if profile.columns and all(column.share_lost is not None for column in profile.columns):
+    has_loss = bool(profile.columns) and all(column.share_lost is not None for column in profile.columns)
+    if has_loss:
         pictures.append(charts.loss_chart(_most_lost(profile.columns)))
+    if profile.class_losses:
+        pictures.append(charts.class_loss_chart(profile.class_losses))
     class_sizes, *others = draw(pictures, charts.CONFIG)
-    distributions = tuple(zip(columns, others[: len(columns)], strict=True))
-    return Charts(class_sizes, others[-1] if len(others) > len(columns) else None, distributions)
+    drawn, rest = others[: len(columns)], others[len(columns) :]
+    return Charts(
+        class_sizes=class_sizes,
+        losses=rest[0] if has_loss else None,
+        class_losses=rest[-1] if profile.class_losses else None,
+        distributions=tuple(zip(columns, drawn, strict=True)),
+    )
 
 
 @contextmanager
@@ -78,6 +88,8 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
     from markupsafe import Markup
 
     drawn = drawn or draw_charts(facts.profile)
+    findings = facts.findings
+    found = _draw_findings(findings)
     page: str = _template().render(
         facts=facts,
         profile=facts.profile,
@@ -89,6 +101,18 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         style=Markup(style_sheet()),  # our own file, not user input
         loss_chart=None if drawn.losses is None else Markup(drawn.losses),
         class_chart=Markup(drawn.class_sizes),
+        class_loss_chart=None if drawn.class_losses is None else Markup(drawn.class_losses),
+        findings=findings,
+        risk_chart=found.get("risk"),
+        risk_lines=dossier.risk_lines(findings),
+        subset_lines=dossier.subset_lines(findings),
+        attack_groups=dossier.attack_groups(findings),
+        n_broken=dossier.broken(findings),
+        exposures=dossier.exposures(findings),
+        most_pairs=dossier.MOST_PAIRS,
+        cost_chart=found.get("cost"),
+        cost_words=dossier.cost_words(facts),
+        glossary=dossier.GLOSSARY,
         distributions=[(column, Markup(chart), _table(column)) for column, chart in drawn.distributions],
         most_drawn=MOST_DRAWN,
         n_left_out=len(_drawable(facts.profile)) - len(drawn.distributions),
@@ -99,6 +123,17 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         smallest=SMALLEST,
     )
     return page
+
+
+def _draw_findings(findings: Findings) -> dict[str, Any]:
+    """Draw the charts of the findings, by section."""
+    from markupsafe import Markup
+
+    pictures = dossier.pictures(findings)
+    if not pictures:
+        return {}
+    drawn = draw(list(pictures.values()), charts.CONFIG)
+    return {name: Markup(svg) for name, svg in zip(pictures, drawn, strict=True)}
 
 
 @cache

@@ -19,6 +19,7 @@ import polars as pl
 from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.hierarchy.periods import number_of
 from shoal.recipe import Recipe
+from shoal.report.codes import sort_keys
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, TreeColumn
 from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
@@ -26,6 +27,8 @@ from shoal.table.frames import series
 
 OTHER, MISSING = "(other)", "(missing)"
 
+_TENTHS = 10
+_MOST_LEAKS = 10  # values that are named
 _AFTER_ALL = np.iinfo(np.int64).max  # represents missing values, which are shown last
 
 
@@ -70,6 +73,23 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True, repr=False)
+class Leak:
+    """A value that all rows of some classes share.
+
+    Parameters
+    ----------
+    value : str or None
+        None for all values together that have fewer than `SMALLEST` rows, or are not among the most frequent.
+    classes, rows : int
+        The classes whose rows all have it, and their rows: anyone can count them in the release.
+    """
+
+    value: str | None
+    classes: int
+    rows: int
+
+
+@dataclass(frozen=True, repr=False)
 class SensitiveProfile:
     """A sensitive column, which is released unchanged.
 
@@ -81,12 +101,15 @@ class SensitiveProfile:
         Released rows without a value; None for 1 to `SMALLEST` - 1.
     alike : int
         Classes whose rows all have the same value.
+    leaks : tuple of Leak
+        These classes by value, most rows first.
     """
 
     name: str
     distinct: int
     missing: int | None
     alike: int
+    leaks: tuple[Leak, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,12 +122,15 @@ class Profile:
         Pairs of class size and number of classes, by size.
     groups : str
         What they are called: "groups" if their rows do not look alike.
+    class_losses : tuple of int
+        Released rows by the loss of their class, in tenths of everything; empty if not defined.
     """
 
     columns: tuple[ColumnProfile, ...]
     sensitive: tuple[SensitiveProfile, ...]
     class_sizes: tuple[tuple[int, int], ...]
     groups: str = "classes"
+    class_losses: tuple[int, ...] = ()
 
 
 def profile(
@@ -137,7 +163,8 @@ def profile(
         ColumnProfile(column.name, column.kind, column.weight, share, _cells(column, inside, sizes, classes))
         for column, share in zip(encoded.columns, lost, strict=True)
     )
-    return replace(group_profile(table, encoded, labels, recipe), columns=columns)
+    losses = () if costs is None else _class_losses(sizes, costs, encoded.weights)
+    return replace(group_profile(table, encoded, labels, recipe), columns=columns, class_losses=losses)
 
 
 def group_profile(table: pl.DataFrame, encoded: Encoded, labels: IntArray, recipe: Recipe) -> Profile:
@@ -160,15 +187,50 @@ def _shares_lost(encoded: Encoded, sizes: LongArray, costs: FloatArray) -> list[
     return shares
 
 
+def _class_losses(sizes: LongArray, costs: FloatArray, weights: FloatArray) -> tuple[int, ...]:
+    """Count the rows of the classes that lost up to a tenth of everything, up to two tenths, and so on."""
+    shares = np.round(costs @ weights / max(float(weights.sum()), 1e-300), 9)
+    tenths = np.clip(np.ceil(shares * _TENTHS).astype(np.int64) - 1, 0, _TENTHS - 1)
+    counts: list[int] = np.bincount(tenths, sizes, minlength=_TENTHS).astype(np.int64).tolist()
+    return tuple(counts)
+
+
+def _leaks(values: pl.Series, pairs: pl.DataFrame) -> tuple[Leak, ...]:
+    """Count the classes of one value by that value; name only values that many rows have."""
+    alike = (
+        pairs.group_by("class")
+        .agg(pl.col("value").n_unique().alias("kinds"), pl.col("value").first(), pl.len().alias("rows"))
+        .filter(pl.col("kinds") == 1)
+        .group_by("value")
+        .agg(pl.len().alias("classes"), pl.col("rows").sum())
+    )
+    if alike.is_empty():
+        return ()
+    frequent = values.to_frame("value").group_by("value").len("all")
+    counted = (
+        alike.join(frequent, on="value", nulls_equal=True)
+        .with_columns(pl.col("value").cast(pl.String).fill_null(MISSING).alias("text"))
+        .sort(["rows", "text"], descending=[True, False])
+    )
+    lines = counted.select("text", "classes", "rows", "all").rows()
+    named = [line for line in lines if line[3] >= SMALLEST][:_MOST_LEAKS]
+    others = [line for line in lines if line not in named]
+    leaks = [Leak(text, classes, rows) for text, classes, rows, _ in named]
+    if others:
+        leaks.append(Leak(None, sum(line[1] for line in others), sum(line[2] for line in others)))
+    return tuple(leaks)
+
+
 def _sensitive(name: str, values: pl.Series, labels: IntArray) -> SensitiveProfile:
     pairs = pl.DataFrame({"class": labels, "value": values})
-    kinds = pairs.group_by("class").agg(pl.col("value").n_unique())["value"]
+    leaks = _leaks(values, pairs)
     missing = values.null_count()
     return SensitiveProfile(
         name=name,
         distinct=values.drop_nulls().n_unique(),
         missing=missing if missing == 0 or missing >= SMALLEST else None,
-        alike=int((kinds == 1).sum()),
+        alike=sum(leak.classes for leak in leaks),
+        leaks=leaks,
     )
 
 
@@ -369,6 +431,12 @@ def _tree_grouping(column: TreeColumn, counts: LongArray) -> Grouping:
     shown = _shown_groups(rows, is_flat=column.is_flat)
     if not shown:
         return Grouping([ALL], np.zeros(len(counts), np.int64), np.zeros(0))
+    if column.is_flat:
+        named = [group for group in shown if groups[group] != _AFTER_ALL]
+        order = sort_keys([column.tree.labels[groups[group]] for group in named])
+        if order is not None:
+            by_key = sorted(zip(order, named, strict=True))
+            shown = [*(group for _, group in by_key), *shown[len(named) :]]
     labels = [MISSING if groups[at] == _AFTER_ALL else column.tree.labels[groups[at]] for at in shown]
     if rows.sum() > rows[shown].sum():
         labels.append(OTHER)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from shoal.report.numbers import percent, significant, whole
+
+_TICKED = re.compile(r"`([^`]+)`")
 
 
 def load_template(name: str, filters: Mapping[str, Callable[..., str | list[str] | float | None]]) -> Any:
@@ -21,8 +24,16 @@ def load_template(name: str, filters: Mapping[str, Callable[..., str | list[str]
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"whole": whole, "significant": significant, "percent": percent, **filters}
+    environment.filters |= {"whole": whole, "significant": significant, "percent": percent, "code": _code}
+    environment.filters |= filters
     return environment.get_template(name)
+
+
+def _code(text: str) -> str:
+    """Show what is in backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Compare every method at every k on one table by loss and time. Nothing is released."""
+"""Compare every method at every k on one table by loss, risk and time. Nothing is released."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe, Shape, did_you_mean
 from shoal.recipe.options import METHODS as NAMED
 from shoal.report.comparison import write_chart
+from shoal.risks.goals import average_risk
 from shoal.stages import Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
@@ -32,6 +33,7 @@ from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.table.overwriting import refuse_overwriting
 from shoal.workflow.publishing import published_loss
+from shoal.workflow.recommendation import frontier, recommendation
 
 ALL = "all"
 COMPARED = [name for name, info in METHODS.items() if info.shape.is_generalized]
@@ -50,12 +52,22 @@ class Outcome:
         Published classes (distinct boxes for a method without classes), and rows that would be left out.
     loss : Loss
         Of what would be published.
+    highest_risk : float
+        That the row of the most exposed person is found: 1 / the number of people who look alike.
+    average_risk : float or None
+        Over all rows; None for a method without classes.
     """
 
     seconds: float
     classes: int
     suppressed: int
     loss: Loss
+    highest_risk: float
+    average_risk: float | None
+
+    def risk(self) -> dict[str, float | None]:
+        """Return the risks by name."""
+        return {"highest": self.highest_risk, "average": self.average_risk}
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,9 @@ class Trial:
             "classes": None if done is None else done.classes,
             "suppressed": None if done is None else done.suppressed,
             "loss": None if done is None else done.loss.to_dict(),
+            "risk": None if done is None else done.risk(),
             "added_loss": self.added_loss,
+            "k_alone": _k_alone(self.plain),
             **bound_fields(None if done is None else self.bound),
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
@@ -188,18 +202,29 @@ class Comparison:
         return min(refusal.exit_status for refusal in refusals)
 
     def chart(self, path: str | Path) -> Path:
-        """Draw loss and time against k; the ending (.svg, .png, .html) chooses the format."""
+        """Draw loss against risk, and time against k; the ending (.svg, .png, .html) chooses the format."""
         refuse_overwriting([Path(path)], self.reads)
-        return write_chart(self.to_dict()["results"], self.rows, Path(path))
+        found = self.to_dict()
+        return write_chart(found["results"], self.rows, Path(path), found["recommendation"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that `shoal compare --json` prints."""
+        results = [{**trial.to_dict(), "best": self.is_best(trial)} for trial in self.trials]
+        marks = frontier(results)
         return {
-            "results": [{**trial.to_dict(), "best": self.is_best(trial)} for trial in self.trials],
+            "results": [{**one, "frontier": mark} for one, mark in zip(results, marks, strict=True)],
+            "recommendation": recommendation(results),
             "rows": self.rows,
             "warm_rows": self.warm_rows,
             "timings": {name: round(seconds, 4) for name, seconds in self.timings.items()},
         }
+
+
+def _k_alone(plain: Outcome | Refusal | None) -> dict[str, Any] | None:
+    """Return loss and risk of the same method without goals beyond k."""
+    if not isinstance(plain, Outcome):
+        return None
+    return {"loss": plain.loss.to_dict(), "risk": plain.risk()}
 
 
 def _score(outcome: Outcome | Refusal) -> tuple[float, float]:
@@ -266,11 +291,11 @@ def compare(
         table = table_of(data, recipe)
         recipe = with_induced(with_orders(recipe, table), table)
         _check_rows(table.height, sizes)
-    asked = [(name, k, _variant(recipe, name, k)) for k in sizes for name in names]
+    asked = [(name, k, variant_of(recipe, name, k)) for k in sizes for name in names]
     with stage(timings, "encode", progress):
         encodings = _encodings(table, [variant for _, _, variant in asked])
     with stage(timings, "warm-up", progress) as tick:
-        warm_rows = _warm_up(encodings, [_variant(recipe, name, 2) for name in names], tick)
+        warm_rows = _warm_up(encodings, [variant_of(recipe, name, 2) for name in names], tick)
     bounds: dict[int, Bound | None] = {}
     if bound:
         with stage(timings, "bounding", progress) as tick:
@@ -278,11 +303,11 @@ def compare(
     trials = []
     for at, (name, k, variant) in enumerate(asked, 1):
         title = f"{name}, k = {k} ({at} of {len(asked)})"
-        outcome = _outcome(encodings, variant, title, progress)
+        outcome = outcome_of(encodings, variant, title, progress)
         label = variant.label if isinstance(variant, Recipe) else None
         plain = None
         if recipe.privacy.goal and isinstance(outcome, Outcome):
-            plain = _outcome(encodings, _without_goals(variant), f"{title}, k alone", progress)
+            plain = outcome_of(encodings, _without_goals(variant), f"{title}, k alone", progress)
         trials.append(Trial(name, k, recipe.method.seed, label, outcome, plain, bounds.get(k)))
     return Comparison(tuple(trials), table.height, warm_rows, timings, recipe.files)
 
@@ -338,11 +363,15 @@ def _check_rows(n_rows: int, ks: Sequence[int]) -> None:
         raise InfeasibleError.from_faults(faults)
 
 
-def _variant(recipe: Recipe, method: str, k: int) -> Variant:
-    """Return the recipe with another method and k, validated like any other recipe."""
+def variant_of(recipe: Recipe, method: str, k: int, options: Mapping[str, Any] | None = None) -> Variant:
+    """Return the recipe with another method and k, validated like any other recipe.
+
+    Without `options`, those of the recipe apply to its own method.
+    """
     sections = recipe.to_dict()
-    options = recipe.method.options if method == recipe.method.name else {}
-    sections["method"] = {"name": method, "seed": recipe.method.seed, "options": options}
+    if options is None:
+        options = recipe.method.options if method == recipe.method.name else {}
+    sections["method"] = {"name": method, "seed": recipe.method.seed, "options": dict(options)}
     sections["privacy"] = {**sections["privacy"], "k": k}
     try:
         return Recipe.from_dict(sections, base=recipe.resolve(""))
@@ -405,8 +434,8 @@ def _sample(encoded: Encoded, variant: Recipe) -> Encoded:
     return encoded.take(rows[spread])
 
 
-def _outcome(
-    encodings: Encodings, variant: Variant, title: str, progress: Progress | None
+def outcome_of(
+    encodings: Encodings, variant: Variant, title: str = "cluster", progress: Progress | None = None
 ) -> Outcome | Refusal:
     """Run one method at one k."""
     if isinstance(variant, Refusal):
@@ -428,15 +457,21 @@ def _measured(encoded: Encoded, found: ClusterResult, variant: Recipe, seconds: 
     has_classes = variant.shape.has_classes
     goals = GoalSet.of(encoded, variant) if has_classes else None
     k, smallest = variant.privacy.k, int(sizes.min())
+    alike = smallest if found.ring is None else found.ring
     if smallest < k and has_classes:  # the loss of such classes cannot be compared with others
         message = f"The smallest class has {smallest} rows, not {k}."
         raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
-    if goals is not None and not goals.judge(published.labels).good.all():
-        message = "A class does not meet a privacy goal."
-        raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
+    if goals is not None:
+        judgement = goals.judge(published.labels)
+        alike = judgement.people
+        if not judgement.good.all():
+            message = "A class does not meet a privacy goal."
+            raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
     return Outcome(
         seconds=seconds,
         classes=len(sizes),
         suppressed=encoded.n_rows - int(sizes.sum()),
         loss=published_loss(encoded, published, variant),
+        highest_risk=1 / alike,
+        average_risk=average_risk(published.labels, encoded.person) if has_classes else None,
     )

@@ -12,7 +12,7 @@ from shoal.dangers import Scene, find_dangers, refuse
 from shoal.engine import local
 from shoal.engine.publishing import published_as
 from shoal.errors import GroupShiftWarning
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, Shape
 from shoal.recode.publish import publish
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
@@ -21,6 +21,7 @@ from shoal.stages import BackgroundStage, Progress, stage
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
 from shoal.verifier import MeasuredGoal
+from shoal.workflow.dossier import Made, gather_later
 from shoal.workflow.job import Job
 from shoal.workflow.publishing import (
     achieved_goals,
@@ -88,27 +89,31 @@ def make_part(
         if not has_classes:
             groups = group_profile(table, encoded, shown.labels, recipe)
             described = replace(groups, columns=described.columns)
+        numbers = Numbers(
+            released=frame.height,
+            suppressed=table.height - frame.height,
+            classes=published.classes.height,
+            k=k,
+            goals=(_k_anonymity(k, recipe, counts_people=people is not None), *further),
+            loss=lost,
+            # A box over k neighbours is already as tight as possible.
+            loss_tight=tight_loss(encoded, published, recipe) if has_classes else lost,
+            bounding=bounding,
+        )
+        is_one_table = job.recipe.shape is Shape.CLASSES
+        made = Made(recipe, frame, people, numbers)
         return Part(
             title=title,
             frame=frame,
             recipe=recipe,
-            numbers=Numbers(
-                released=frame.height,
-                suppressed=table.height - frame.height,
-                classes=published.classes.height,
-                k=k,
-                goals=(_k_anonymity(k, recipe, counts_people=people is not None), *further),
-                loss=lost,
-                # A box over k neighbours is already as tight as possible.
-                loss_tight=tight_loss(encoded, published, recipe) if has_classes else lost,
-                bounding=bounding,
-            ),
+            numbers=numbers,
             profile=described,
             people=people,
             original=raw_columns(table, recipe) if recipe.shape.needs_original else None,
             labels=encoded.in_input_order(shown.labels),
             dangers=tuple(find_dangers(scene)),
             remarks=found.remarks,
+            findings=gather_later(table, encoded, made) if is_one_table else None,
         )
 
 
