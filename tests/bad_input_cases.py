@@ -326,6 +326,8 @@ CELLS = [
     Case("impossible-date", "data.kind", recipe(with_cell(born="1981-02-30"), column_born={"kind": "date"})),
     Case("year-0", "data.kind", recipe(with_cell(born="0000-01-01"), column_born={"kind": "date"})),
     Case("numbers-as-dates", "data.kind", recipe(column_age={"kind": "date"})),
+    Case("a-month-among-days", "data.kind", recipe(with_cell(born="1981-02"))),
+    Case("a-year-among-days", "data.kind", recipe(with_cell(born="1981"), column_born={"kind": "date"})),
     Case("lists", "data.kind", parquet(parquet_bytes(city=[[MARK]] * 4), "city")),
     Case("bytes", "data.kind", parquet(parquet_bytes(city=[MARK.encode()] * 4), "city")),
     Case("infinity", "data.infinite", recipe(with_cell(age="-inf"), column_age={"kind": "numeric"})),
@@ -379,6 +381,13 @@ HIERARCHIES = [
     Case(
         "dates-do-not-nest", "hierarchy.build", recipe(column_born={"hierarchy": {"dates": ["week", "year"]}})
     ),
+    Case("texts-as-postcodes", "hierarchy.build", recipe(column_city={"hierarchy": "postcode"})),
+    Case("texts-as-icd10", "hierarchy.build", recipe(column_city={"hierarchy": "icd10"})),
+    Case("large-numbers-as-ages", "hierarchy.build", flags(TABLE, "--hierarchy", "age=age")),
+    Case(
+        "induced-from-identifier", "recipe.invalid", recipe(column_city={"hierarchy": {"induce": ["name"]}})
+    ),
+    Case("induced-numbers", "recipe.invalid", recipe(column_age={"hierarchy": "induce", "kind": "numeric"})),
     Case("numbers-in-nested-table", "hierarchy.build", recipe(column_city={"hierarchy": {"*": [1, 2]}})),
 ]
 
@@ -451,7 +460,11 @@ RECIPES = [
     Case("omitted-order", "recipe.omitted", recipe(column_city={"kind": "ordinal", "omitted": {"order": 4}})),
     Case("omitted-hierarchy", "recipe.omitted", recipe(column_city={"omitted": {"hierarchy": 4}})),
     Case("omitted-nonsense", "recipe.invalid", recipe(column_city={"omitted": {"leaves": 4}})),
-    Case("induced-hierarchy", LATER, recipe(column_city={"hierarchy": "induce"})),
+    Case(
+        "induced-hierarchy-with-spark",
+        LATER,
+        recipe(column_city={"hierarchy": "induce"}, engine={"name": "spark"}),
+    ),
     Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
 ]
 

@@ -97,6 +97,25 @@ def test_a_comparison_and_its_charts_show_no_mark(folder, form):
         assert_unmarked(printed(*arguments, "--chart", chart), chart.read_text(encoding="utf-8"))
 
 
+def test_an_induced_hierarchy_is_pictured_without_marks(folder):
+    out = folder / "profession.csv"
+    arguments = ["--column", "profession", "--induce", "birth_date,sex", "-o", out]
+    shown = printed("hierarchy", "build", folder / "stays.csv", *arguments)
+    assert "induced from" in shown
+    assert MARK in out.read_text(encoding="utf-8")
+    assert_unmarked(shown)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_release_with_an_induced_hierarchy_shows_no_mark(folder, form):
+    out = folder / "induced.csv"
+    arguments = ["--hierarchy", "profession=induce", "-o", out, "--force"]
+    shown = printed("anonymize", folder / "recipe.toml", *arguments, *form)
+    files = [out.with_name(f"induced.csv.{ending}") for ending in ("manifest.json", "report.html")]
+    assert MARK in out.with_name("induced.csv.profession.hierarchy.toml").read_text(encoding="utf-8")
+    assert_unmarked(shown, *(file.read_text(encoding="utf-8") for file in files))
+
+
 @pytest.mark.parametrize("column", ["profession", "diagnosis", "cost", "birth_date"])
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["picture", "json"])
 def test_a_built_hierarchy_is_pictured_without_marks(folder, column, form):

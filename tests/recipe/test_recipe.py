@@ -77,7 +77,6 @@ def test_keys_get_a_hint():
     ("section", "what"),
     [
         ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
-        ({"columns": {"age": {"role": "quasi", "hierarchy": "induce"}}}, "induced hierarchies"),
     ],
 )
 def test_what_this_version_lacks_is_said_never_ignored(section, what):

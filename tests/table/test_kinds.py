@@ -7,7 +7,7 @@ import pytest
 
 from shoal.errors import DataError
 from shoal.recipe import Column
-from shoal.table.kinds import settle
+from shoal.table.kinds import TextCounts, kind_of_texts, settle
 
 ANY = Column(role="quasi")
 
@@ -180,6 +180,11 @@ def test_dates_of_different_precision_are_one_clear_error(texts, column, counts)
         settle(pl.Series("c", texts), column)
     assert caught.value.code == "data.kind"
     assert "same precision" in caught.value.hint
+
+
+def test_counts_alone_show_different_precisions():
+    with pytest.raises(DataError, match="2 cells are days, 3 cells are months"):
+        kind_of_texts("c", TextCounts(cells=5, days=2, months=3))
 
 
 def test_a_kind_that_is_given_is_not_second_guessed():

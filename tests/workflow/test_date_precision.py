@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shoal
@@ -105,6 +105,7 @@ def months(draw: st.DrawFn) -> list[str | None]:
     return [*texts, "01.1952", *draw(st.lists(st.none(), min_size=1, max_size=3))]
 
 
+@example(["1900/01", "10.1900", "01.1952", None], "csv", {"values": "microaggregate"}, {"dates": ["quarter"]})
 @given(
     months(),
     st.sampled_from(["csv", "parquet"]),

@@ -77,8 +77,8 @@ class TableFlags:
         list[str] | None,
         _columns(
             "--hierarchy",
-            'A file, or a table as in a recipe: zip="{ prefix = 1 }".',
-            "COLUMN=FILE|{...}",
+            'A file; induce; postcode, icd10, nuts, isco or age; or as in a recipe: zip="{ prefix = 1 }".',
+            "COLUMN=FILE|WORD|{...}",
         ),
     ] = None
     accept: Annotated[
@@ -299,9 +299,11 @@ def _number(text: str) -> float | str:
 
 
 def _hierarchy(text: str) -> str | dict[str, Any]:
-    """Parse an inline table, or resolve a path relative to the working directory."""
+    """Parse an inline table or a name, or resolve a path relative to the working directory."""
+    from shoal.recipe import is_file
+
     if not text.startswith("{"):
-        return str(Path(text).absolute())
+        return str(Path(text).absolute()) if is_file(text) else text
     try:
         table: dict[str, Any] = tomllib.loads(f"hierarchy = {text}")["hierarchy"]
     except tomllib.TOMLDecodeError:
@@ -322,6 +324,6 @@ _EXAMPLES = {
     "kind": ("COLUMN=KIND", "zip=categorical"),
     "order": ("COLUMN=LOW,...,HIGH", "size=small,medium,large"),
     "weight": ("COLUMN=NUMBER", "age=2"),
-    "hierarchy": ("COLUMN=FILE or COLUMN={...}", "zip=zip_tree.csv or zip='{ prefix = 1 }'"),
+    "hierarchy": ("COLUMN=FILE, COLUMN=WORD or COLUMN={...}", "zip=zip_tree.csv or zip='{ prefix = 1 }'"),
     "accept": ("COLUMN=DANGER", "note=unique"),
 }

@@ -168,9 +168,8 @@ def show(
     Example:  shoal hierarchy show zip.csv --depth 2
     """
     with reporting(as_json, quiet):
-        from shoal.hierarchy.picture import is_cut, outline, shape
-
         from shoal.hierarchy.files import origin_of
+        from shoal.hierarchy.picture import is_cut, outline, shape
 
         tree = _load(file, column)
         if as_json:

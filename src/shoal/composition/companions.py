@@ -14,7 +14,7 @@ from shoal.composition.earlier import earlier_recipe, load_earlier
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
 from shoal.privacy.goalset import holds_on
-from shoal.recipe import Column, Recipe
+from shoal.recipe import Column, Recipe, is_induced
 from shoal.recipe.goals import Goal
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
@@ -109,6 +109,8 @@ def _as_quasi(then: Column, now: Column | None) -> Column:
     """Describe a column as the earlier recipe does, except for what the current one overrides."""
     own = {} if now is None else now.model_dump(exclude_none=True, exclude_unset=True)
     described: dict[str, Any] = {key: own[key] for key in ("kind", "order", "hierarchy") if key in own}
+    if is_induced(described.get("hierarchy")):  # not from this table, where it has another role
+        del described["hierarchy"]
     omitted = {key: number for key, number in then.omitted.items() if key not in described}
     return then.model_copy(update=described | {"role": "quasi", "omitted": omitted})
 

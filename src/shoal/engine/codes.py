@@ -63,8 +63,8 @@ def looks_like_codes(column: RangeColumn) -> bool:
 
 def _remark(column: RangeColumn) -> str:
     return (
-        f"Column `{column.name}` has {len(column.numbers)} different whole numbers and is taken for a number, "
-        f"so it is published as ranges. If these are codes, set "
+        f"Column `{column.name}` has {len(column.numbers)} different whole numbers and is taken for a "
+        f"number, so it is published as ranges. If these are codes, set "
         f"{setting(f'columns.{column.name}', 'kind', 'categorical')}; "
         f"if not, {setting(f'columns.{column.name}', 'kind', 'numeric')} says so."
     )

@@ -93,13 +93,14 @@ def _refuse_misfits(n_misfits: int, n_values: int, what: str, column: str) -> No
             "hierarchy.build",
             f"The hierarchy of column `{column}` cannot be built: {n_misfits} of {n_values} distinct values "
             f"are not {what}.",
-            f"correct them, list marks such as NA in [input] missing, or use another hierarchy; {_HINTS[what]}",
+            "correct them, list marks such as NA in [input] missing, or use another hierarchy; "
+            + _HINTS[what],
         )
 
 
 _HINTS = {
-    "postcodes": "postcodes have 3 to 10 letters and digits, and those of digits alone equally many: a number "
-    "that begins with zeros must be read as text",
+    "postcodes": "postcodes have 3 to 10 letters and digits; those of digits alone are equally long: zeros "
+    "in front must not be lost",
     "ICD-10 codes": "for example I21 or I21.0",
     "NUTS codes": "for example DE212: two letters for the country and up to three characters",
     "ISCO-08 codes": "for example 2212: one to four digits; codes that begin with 0 must be read as text",

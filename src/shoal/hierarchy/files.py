@@ -51,7 +51,8 @@ def load(path: str | Path, column: str) -> Tree:
     if extension in NESTED_EXTENSIONS:
         return read_nested(path, column)
     known = ", ".join((*ARX_EXTENSIONS, *NESTED_EXTENSIONS))
-    raise _unreadable(column, "unknown file extension", f"known extensions: {known}")
+    words = "induce, postcode, icd10, nuts, isco or age"
+    raise _unreadable(column, "unknown file extension", f"known extensions: {known}; without a file: {words}")
 
 
 def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tree:

@@ -1,8 +1,8 @@
 """Induce a hierarchy of categories from how they occur together with the values of other columns.
 
-Values are joined whose rows look alike in the other columns: Ward's method on the shares of the other columns'
-values, weighted by rows. The tree depends on counts alone, not on the order of rows. Values that few rows have
-are kept together, because the place of each would tell what those few rows look like.
+Values are joined whose rows look alike in the other columns: Ward's method on the shares that the values of
+the other columns have, weighted by rows. The tree depends on counts alone, not on the order of rows. Values
+that few rows have are kept together, because the place of each would tell what those few rows look like.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, LongArray
 from shoal.errors import HierarchyError
 from shoal.hierarchy import build
 from shoal.hierarchy.tree import ROOT_LABEL, Tree
@@ -36,9 +36,9 @@ def induce(
 ) -> Tree:
     """Induce a tree with the values as leaves.
 
-    Half as many groups as values form the first level, or more if these would blur more than an eighth of what
-    tells the values apart; each level above has a quarter of the groups below it, as long as these are at
-    least 6. Fewer than 6 values are not grouped.
+    Half as many groups as values form the first level, or more if these would blur more than an eighth of
+    what tells the values apart; each level above has a quarter of the groups below it, as long as these are
+    at least 6. Fewer than 6 values are not grouped.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def merges(sizes: FloatArray, profiles: FloatArray) -> list[tuple[int, int, floa
     return joined
 
 
-def _costs(unit: int, others: IntArray, sizes: FloatArray, profiles: FloatArray) -> FloatArray:
+def _costs(unit: int, others: LongArray, sizes: FloatArray, profiles: FloatArray) -> FloatArray:
     n, m = sizes[unit], sizes[others]
     differences = profiles[unit] * m[:, None] - profiles[others] * n
     found: FloatArray = (differences**2).sum(axis=1) / (n * m * (n + m))

@@ -19,7 +19,7 @@ from shoal.wording import in_recipe, name_of, no_header, setting
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
 
-GRID_HINT = "for example grid = 5 (dates: in days)"
+GRID_HINT = "for example grid = 5 (dates: in days, months or years, as the column)"
 ANATOMY_GROUP, ANATOMY_COUNT = "group", "count"  # columns that Anatomy adds to its two tables
 
 

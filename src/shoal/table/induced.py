@@ -62,7 +62,9 @@ def origin(name: str, others: Iterable[str]) -> str:
 def induced_tree(table: pl.DataFrame, name: str, others: list[str], columns: dict[str, Column]) -> Tree:
     """Induce the tree of one column from others; `columns` describes those whose kind is known."""
     if not others:
-        message = f"The hierarchy of column `{name}` cannot be induced: there is no other quasi column."
+        message = (
+            f"The hierarchy of column `{name}` cannot be induced: there is no other column to induce it from."
+        )
         hint = 'name columns to induce it from: hierarchy = { induce = ["age", "sex"] }'
         raise HierarchyError("hierarchy.build", message, hint)
     texts = settle(series(table, name), _CATEGORICAL)[1].alias("value")

@@ -17,7 +17,7 @@ def with_dates(session: Session, original: Loaded, recipe: Recipe) -> Recipe:
     columns = dict(recipe.columns)
     for name in filter(original.has_once, recipe.quasi):
         column = columns[name]
-        if column.kind is None and column.hierarchy is None:
+        if column.kind is None:
             cell = bare(original.column(name), marked=False)
             found = session.rows(f"SELECT DISTINCT {cell} FROM {original.table} WHERE {cell} <> ''")
             texts = {text for (text,) in found} - set(recipe.input.missing)
