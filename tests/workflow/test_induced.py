@@ -22,8 +22,9 @@ def recipe_of(raw: Path, tree: Any = "induce", **sections: Any) -> Recipe:
         "sex": {"role": "quasi"},
         "ill": {"role": "sensitive"},
     }
-    data = {"input": {"path": str(raw)}, "columns": columns, "privacy": {"k": 4}, **sections}
-    return Recipe.from_dict(data)
+    method = {"name": "mondrian"}
+    data = {"input": {"path": str(raw)}, "columns": columns, "privacy": {"k": 4}, "method": method}
+    return Recipe.from_dict({**data, **sections})
 
 
 @pytest.fixture
@@ -141,8 +142,9 @@ def test_python_and_flags_induce_alike(raw: Path) -> None:
     from shoal.cli.main import app
 
     by_python = shoal.anonymize(
-        pl.read_csv(raw), quasi=["job", "sex"], sensitive=["ill"], k=4, hierarchies={"job": "induce"}
-    )
+        pl.read_csv(raw), quasi=["job", "sex"], sensitive=["ill"], k=4, method="mondrian",
+        hierarchies={"job": "induce"},
+    )  # fmt: skip
     out = raw.with_name("flags.csv")
     flags = [
         "--quasi",
@@ -153,6 +155,8 @@ def test_python_and_flags_induce_alike(raw: Path) -> None:
         "4",
         "--hierarchy",
         "job=induce",
+        "--method",
+        "mondrian",
         "-o",
         str(out),
     ]

@@ -97,19 +97,21 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
 
 
 @pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}], ids=str)
-def test_months_and_years_are_released_alike(spark: Any, output: dict[str, str]) -> None:
+def test_months_years_and_codes_are_released_alike(spark: Any, output: dict[str, str]) -> None:
     n = 300
     table = pl.DataFrame(
         {
             "month": [f"{at % 12 + 1:02}.{1950 + at * 7 % 40}" if at % 9 else None for at in range(n)],
             "year": [1950 + at * 11 % 40 for at in range(n)],
             "quarter": [f"{1950 + at * 3 % 40}/{at % 12 + 1:02}" for at in range(n)],
+            "job": [["2212", "2221", "0110", "9", "5131"][at % 5] for at in range(n)],
         }
     )
     columns = {
         "month": {"role": "quasi"},
         "year": {"role": "quasi", "kind": "date"},
         "quarter": {"role": "quasi", "hierarchy": {"dates": ["quarter", "decade"]}},
+        "job": {"role": "quasi", "hierarchy": "isco"},
     }
     asked = Recipe.from_dict(
         {"columns": columns, "privacy": {"k": 3}, "engine": {"cell_rows": 60}, "output": output}
