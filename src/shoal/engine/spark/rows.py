@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from itertools import count
-from operator import and_
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shoal.arrays import LongArray
 from shoal.engine.cells.counts import CellCount
-from shoal.engine.cells.sample import CutSample, Space, key_limit
+from shoal.engine.cells.sample import OPEN_HIGH, OPEN_LOW, CutSample, Space, key_limit
 from shoal.engine.cells.tree import Leaf, Node, Partition, from_lists
 from shoal.engine.spark import tasks
 from shoal.table.codebook import Codebook
@@ -59,7 +57,7 @@ class SparkRows:
 
     def in_cells(self, partition: Partition) -> Any:
         """Return the rows with the number of their cell."""
-        return with_cells(self.frame, partition, len(self.codebook.quasi))
+        return self.frame.withColumn("cell", cell_column(partition))
 
     def count(self, partition: Partition) -> list[CellCount]:
         """Count every cell exactly."""
@@ -123,48 +121,30 @@ def _cut_sample(found: dict[str, Any]) -> CutSample:
     return CutSample(from_lists(found["cuts"]), found["tuples"], tuple(found["codes"]), found["share"])
 
 
-def with_cells(frame: Any, partition: Partition, n_columns: int) -> Any:
-    """Return rows with the number of their cell.
-
-    The cuts are a table in which each row walks from the root to a leaf, one column of Spark's for each step.
-    A single expression of all cuts would be as long as there are cells, and soon too long to be compiled.
-    """
+def cell_column(partition: Partition) -> Any:
+    """Return the number of a row's cell as an expression of Spark's."""
     from pyspark.sql import functions as f
 
-    steps, depth = _steps(partition.cuts)
-    column, low, high, inside, outside = (f.array(*map(f.lit, numbers)) for numbers in steps)
-    codes = f.array(*(f.col(f"x{at}") for at in range(n_columns)))
-    walking = frame.withColumns({"codes": codes, "at": f.lit(0 if depth else -1)})
-    for _ in range(depth):
-        at = f.col("at")
-        code = f.get("codes", f.get(column, at))
-        is_inside = (code >= f.get(low, at)) & (code <= f.get(high, at))
-        chosen = f.when(is_inside, f.get(inside, at)).otherwise(f.get(outside, at))
-        walking = walking.withColumn("at", f.when(at < 0, at).otherwise(chosen))
-    cell = len(partition.alike) - 1 - f.col("at")
+    column = _cut_column(partition.cuts, len(partition.alike))[0]
     for number, group in reversed(list(enumerate(partition.alike))):
-        equal = reduce(and_, (f.col(f"x{at}") == code for at, code in enumerate(group)))
-        cell = f.when(equal, f.lit(number)).otherwise(cell)
-    return walking.withColumn("cell", cell.cast("int")).drop("codes", "at")
+        equal = f.lit(True)
+        for at, code in enumerate(group):
+            equal = equal & (f.col(f"x{at}") == code)
+        column = f.when(equal, f.lit(number)).otherwise(column)
+    return column.cast("int")
 
 
-def _steps(root: Node) -> tuple[list[list[int]], int]:
-    """Return the cuts of a tree as lists, and its depth.
+def _cut_column(node: Node, number: int) -> tuple[Any, int]:
+    """Return the expression of a tree whose cells are numbered from `number` on, and the next number."""
+    from pyspark.sql import functions as f
 
-    The lists are the columns, the lows, the highs, and where one goes inside and outside: to another cut, or
-    to a leaf, whose number n is written -1 - n.
-    """
-    cuts: list[list[int]] = []
-    leaves = count()
-
-    def add(node: Node) -> tuple[int, int]:
-        if isinstance(node, Leaf):
-            return -1 - next(leaves), 0
-        at = len(cuts)
-        cuts.append([node.column, node.low, node.high])
-        inside, outside = add(node.inside), add(node.outside)
-        cuts[at] += [inside[0], outside[0]]
-        return at, 1 + max(inside[1], outside[1])
-
-    _, depth = add(root)
-    return [list(numbers) for numbers in zip(*cuts, strict=True)] or [[0]] * 5, depth
+    if isinstance(node, Leaf):
+        return f.lit(number), number + 1
+    inside, number = _cut_column(node.inside, number)
+    outside, number = _cut_column(node.outside, number)
+    code, chosen = f.col(f"x{node.column}"), f.lit(True)
+    if node.low != OPEN_LOW:
+        chosen = chosen & (code >= node.low)
+    if node.high != OPEN_HIGH:
+        chosen = chosen & (code <= node.high)
+    return f.when(chosen, inside).otherwise(outside), number

@@ -30,7 +30,7 @@ from shoal.engine.spark.schema import (
     released_schema,
     rows_of,
 )
-from shoal.engine.spark.settings import cores, sized
+from shoal.engine.spark.settings import cores, on_disks, sized
 from shoal.engine.spark.values import Bins, choose_bins
 from shoal.errors import Fault, InfeasibleError
 from shoal.recipe import Recipe
@@ -155,9 +155,9 @@ def _close(*frames: Any) -> None:
 
 
 def _prepared(table: SparkTable, codebook: Codebook) -> Any:
-    """Return the encoded rows, kept by the workers: they are read several times."""
+    """Return the encoded rows, kept on the workers' disks: they are read several times."""
     task = tasks.Prepare(table.names, tuple(codebook.recipe.input.missing), codebook)
-    return table.frame.mapInArrow(task, prepared_schema(table, codebook)).persist()
+    return on_disks(table.frame.mapInArrow(task, prepared_schema(table, codebook)))
 
 
 def _missing(rows: SparkRows, recipe: Recipe) -> int:
@@ -220,7 +220,7 @@ def _clustered(
     made = grouped.applyInArrow(tasks.by_group(task), schema)
     if equal:
         made = made.union(cells.where(f.col("cell").isin(equal)).mapInArrow(task.alike, schema))
-    return made.persist()
+    return on_disks(made)
 
 
 def _reports(made: Any) -> list[dict[str, Any]]:

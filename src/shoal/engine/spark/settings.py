@@ -42,6 +42,13 @@ def sized(spark: Any, rows: int) -> Iterator[None]:
         yield
 
 
+def on_disks(frame: Any) -> Any:
+    """Keep rows on the workers' disks: in memory they would crowd out what tasks need."""
+    from pyspark import StorageLevel
+
+    return frame.persist(StorageLevel.DISK_ONLY)
+
+
 def cores(spark: Any) -> int:
     """Return how many tasks run at the same time, as far as the session knows."""
     context = getattr(spark, "_sc", None)  # a Connect session has none

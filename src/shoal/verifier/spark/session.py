@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 _HINT = 'pip install "shoal[spark]", and install Java 17 or later'
 _PANDAS = "PySpark does not yet fully support pandas"  # which nothing here uses
-_QUIET = {
+# Java does not compile long methods unless told to, and Spark makes long methods of long expressions.
+_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.driver.extraJavaOptions": _COMPILE_ALL,
+    "spark.executor.extraJavaOptions": _COMPILE_ALL,
 }
 # Whatever a session is set to: names that differ in case are two, times are in UTC, a number that does not
 # fit is an error, and no file or line is passed over.
@@ -60,7 +64,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         builder = SparkSession.builder.appName("shoal verify")
         if master is not None or "SPARK_REMOTE" not in os.environ:
             builder = builder.master(master or os.environ.get("MASTER", "local[*]"))
-        for key, value in {**_QUIET, **(conf or {})}.items():
+        for key, value in {**_DEFAULTS, **(conf or {})}.items():
             builder = builder.config(key, value)
         try:
             session = builder.getOrCreate()
