@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from shoal.verifier.originals.axis import Axis, equal_axis
 
 MOST_KNOWN = 3  # columns of a subset
 _SHOWN = 10  # subsets in the details
+_MOST_SUBSETS = 2_500
 
 
 def by_classes(tables: Tables) -> list[Result]:
@@ -154,7 +156,8 @@ def by_subsets(tables: Tables) -> list[Result]:
     if len(tables.quasi) < 2:
         return []
     tried = []
-    for size in range(1, min(MOST_KNOWN, len(tables.quasi) - 1) + 1):
+    most = _most_known(len(tables.quasi))
+    for size in range(1, most + 1):
         for names in combinations(tables.quasi, size):
             axes = [tables.quasi[name] for name in names]
             tried.append((names, crowds(axes, tables.sizes), raw_crowds(axes)))
@@ -178,7 +181,7 @@ def by_subsets(tables: Tables) -> list[Result]:
         ],
     }  # fmt: skip
     message = (
-        f"Of {len(tried)} choices of at most {MOST_KNOWN} columns, {listed(names)} link best: "
+        f"Of {len(tried)} choices of at most {most} columns, {listed(names)} link best: "
         f"{percent(found.success)} of the people ({percent(raw.success)} in the raw table)."
     )
     if below:
@@ -189,6 +192,14 @@ def by_subsets(tables: Tables) -> list[Result]:
             guess=1 / tables.n_people, finding=finding, message=message, columns=names, details=details,
         )
     ]  # fmt: skip
+
+
+def _most_known(n_columns: int) -> int:
+    """Return how many columns are chosen at most: fewer than three where there are many columns."""
+    most = min(MOST_KNOWN, n_columns - 1)
+    while most > 1 and sum(comb(n_columns, size) for size in range(1, most + 1)) > _MOST_SUBSETS:
+        most -= 1
+    return most
 
 
 def by_people(tables: Tables) -> list[Result]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # The most rows for which a part of the report is computed.
 KEPT_ROWS = 200_000  # a larger raw table is not kept until the report is made
 ATTACKED_ROWS = 50_000
+MOST_COLUMNS = 40  # quasi columns whose combinations are looked at
 CURVE_ROWS, SLOW_CURVE_ROWS = 20_000, 2_000  # for methods with and without a setting for quick work
 _FEW_ROWS = 3_000  # up to which two values of k on each side of the release's own are tried, not one
 _KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -91,6 +92,8 @@ def _of_many_rows(n_rows: int, before: Mapping[str, Any], made: Made, formulas: 
 
 def _of_few_rows(table: pl.DataFrame, encoded: Encoded, made: Made, formulas: Sequence[str]) -> Findings:
     left_out: dict[Section, str] = {}
+    if len(encoded.columns) > MOST_COLUMNS:
+        return _of_many_columns(table, encoded, made, formulas)
     attacks, notes = _attacks(table, encoded, made, left_out)
     return Findings(
         risk_before=_risk_before(table, made.recipe, SUBSET_SIZE),
@@ -99,6 +102,23 @@ def _of_few_rows(table: pl.DataFrame, encoded: Encoded, made: Made, formulas: Se
         attack_notes=notes,
         utility=_utility(table, encoded, made, formulas, left_out),
         costs=_costs(encoded, made, left_out),
+        left_out=left_out,
+    )
+
+
+def _of_many_columns(table: pl.DataFrame, encoded: Encoded, made: Made, formulas: Sequence[str]) -> Findings:
+    """Gather what does not look at many combinations of columns."""
+    wide = f"With {len(encoded.columns)} quasi columns"
+    left_out: dict[Section, str] = {
+        "attacks": f"{wide}, attacks would take too long here. To make them: {_ATTACK}",
+        "cost": f"{wide}, the cost of other values of k would take too long here. To compute it: {_COMPARE}",
+    }
+    if not formulas:
+        left_out["utility"] = f"{wide}, usefulness would take too long here. To compute it: {_MEASURE}"
+    return Findings(
+        risk_before=_risk_before(table, made.recipe, 1),
+        risk_after=released_risk(made.frame, made.recipe, made.people, subset_size=1).to_dict(),
+        utility=_utility(table, encoded, made, formulas, left_out) if formulas else None,
         left_out=left_out,
     )
 
