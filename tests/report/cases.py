@@ -8,8 +8,9 @@ import polars as pl
 from shoal.measure.published import published_costs
 from shoal.recipe import Recipe
 from shoal.recode.publish import publish
+from shoal.report.distribution import Cell
 from shoal.report.facts import Facts
-from shoal.report.profile import Cell, ColumnProfile, Profile, SensitiveProfile, profile
+from shoal.report.profile import ColumnProfile, Profile, SensitiveProfile, profile
 from shoal.table.encode import encode
 
 

@@ -115,7 +115,7 @@ def page():
         "Glossary attack An attempt",
     ],
 )
-def test_findings_are_told(page, told):
+def test_findings_are_shown(page, told):
     assert told in page.text.replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from shoal.bound.lower_bound import Bound
 from shoal.report import charts
+from shoal.report.distribution import Cell
 from shoal.report.drawing import draw
 from shoal.report.page import render
-from shoal.report.profile import Cell, ColumnProfile
+from shoal.report.profile import ColumnProfile
 from tests.report.cases import FACTS, PROFILE, facts_about, profiled, recipe_of
 from tests.test_imports import run_python
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report.profile import MISSING, OTHER
+from shoal.report.distribution import MISSING, OTHER
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST
 from tests.report.cases import column_of, profiled, recipe_of
 

@@ -1,4 +1,4 @@
-"""A release with an induced hierarchy: whoever reads its file finds the tree next to it."""
+"""A release with an induced hierarchy: readers of its file find the tree next to it."""
 
 import polars as pl
 import pytest

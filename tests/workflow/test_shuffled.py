@@ -81,7 +81,7 @@ def test_the_order_of_anatomy_does_not_depend_on_its_secret_seed():
 
 
 def test_views_are_still_sorted_by_their_own_values_before_the_shuffle():
-    """Whoever undoes the public shuffle gets the sorted tables, and so learns no more than from those."""
+    """Undoing the public shuffle gives the sorted tables, and so reveals no more than those do."""
     release = released(shape="views")
     for table, ordered in zip(release.tables, released(shape="views", order="sorted").tables, strict=True):
         undone = np.empty(table.height, np.int64)

@@ -170,8 +170,8 @@ class Attacks(Sequence[Result]):
         found = [*self.broken, *self.exposed]
         worst = {result.attack for result in found}
         # What is said about the most exposed person need not be said again about the average.
-        told = [result for result in found if f"{result.attack}-worst" not in worst]
-        lines = [self.verdict, *(f"  {result.message}" for result in told)]
+        shown = [result for result in found if f"{result.attack}-worst" not in worst]
+        lines = [self.verdict, *(f"  {result.message}" for result in shown)]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def __repr__(self) -> str:

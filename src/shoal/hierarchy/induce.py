@@ -2,7 +2,7 @@
 
 Values are joined whose rows look alike in the other columns: Ward's method on the shares that the values of
 the other columns have, weighted by rows. The tree depends on counts alone, not on the order of rows. Values
-that few rows have are kept together, because the place of each would tell what those few rows look like.
+that few rows have are kept together, because the place of each would reveal what those few rows look like.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def induce(
     """Induce a tree with the values as leaves.
 
     Half as many groups as values form the first level, or more if these would blur more than an eighth of
-    what tells the values apart; each level above has a quarter of the groups below it, as long as these are
+    what distinguishes the values; each level above has a quarter of the groups below it, as long as these are
     at least 6. Fewer than 6 values are not grouped.
 
     Parameters

@@ -79,7 +79,7 @@ def _text_kind(found: Profile, hints: list[str]) -> Found:
     try:
         _, numbers = settle(found.texts, Column(role="quasi", kind="numeric"))
     except DataError:
-        return Found("categorical", "some integers are too large to be told apart as numbers")
+        return Found("categorical", "some integers are too large to be distinguished as numbers")
     return _number_kind(found, numbers, hints)
 
 
@@ -122,7 +122,7 @@ def _are_years(values: np.ndarray, hints: list[str]) -> bool:
 
 
 def _integer_kind(found: Profile, values: np.ndarray, counts: np.ndarray, hints: list[str]) -> Found:
-    """Tell numbers from codes: by the name, else by how many there are and how they are spread."""
+    """Distinguish numbers from codes: by the name, else by how many there are and how they are spread."""
     few = f"{len(values)} different integers"
     said = next((hint for hint in hints if hint in _NUMBERS or hint in _CODES), None)
     if said in _CODES:

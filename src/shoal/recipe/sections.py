@@ -21,7 +21,7 @@ EXTENSIONS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
 
 def _accept_form(given: object) -> str:
-    """Tell names alone from names with reasons, so that a fault is about the form that was used."""
+    """Distinguish names alone from names with reasons, so that a fault is about the form that was used."""
     return _REASONS if isinstance(given, dict) else _NAMES
 
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.report.distribution import Cell
 from shoal.report.drawing import Picture, printable
 from shoal.report.findings import CostOfK
 from shoal.report.numbers import percent, rounded, tenths, whole
-from shoal.report.profile import Cell, ColumnProfile
+from shoal.report.profile import ColumnProfile
 
 # Mid-tones that are legible on white and on black; also listed in page.css.
 INK, BEFORE, ACCENT, GRID = "#6b7280", "#9aa3ae", "#1f7a8c", "#c9ced6"

@@ -40,7 +40,7 @@ GLOSSARY = {
     "risk": "The chance of picking a person's row among those that look alike: 1 / the size of the class.",
     "sensitive": "What nobody should learn about a person, such as a diagnosis.",
     "suppressed": "Left out of the release.",
-    "unique": "Alone in its class: whoever knows the quasi-identifying values finds the row.",
+    "unique": "Alone in its class: anyone who knows the quasi-identifying values finds the row.",
 }
 
 

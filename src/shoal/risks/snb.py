@@ -26,7 +26,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray
 
-# b is searched between these, and first at so many places that its zeros are told apart.
+# b is searched between these, and first at so many places that its zeros are distinguished.
 _LOGITS = np.linspace(-20.0, 20.0, 401)
 _STEPS = 60
 

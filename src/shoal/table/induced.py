@@ -20,7 +20,7 @@ from shoal.table.forms import set_text
 from shoal.table.frames import series
 from shoal.table.kinds import settle
 
-_VALUES = 32  # of another column that are told apart; of categories, rarer ones count as one
+_VALUES = 32  # of another column that are distinguished; of categories, rarer ones count as one
 _PARTS = 8  # of a line of more numbers than that, each with about as many rows
 _CATEGORICAL = Column(role="quasi", kind="categorical")
 
@@ -92,7 +92,7 @@ def _counts(codes: Any, parts: Any) -> FloatArray:
 
 
 def _parts(values: pl.Series, column: Column | None, inside: pl.Series) -> Any:
-    """Number the parts of a column that are told apart; missing values are one more."""
+    """Number the parts of a column that are distinguished; missing values are one more."""
     kind, canonical = settle(values, column or Column(role="quasi"))
     canonical = canonical.filter(inside)
     if kind == "categorical":

@@ -177,12 +177,12 @@ class _LineReader:
 
 def found_kind(texts: Texts) -> str:
     """Detect from the labels alone whether a column has numbers, dates or categories."""
-    told = [label for label in texts.distinct if not texts.is_blank(label) and not _is_lost(label)]
-    if any(_LEADING_ZERO.match(text) for label in told for text in label if text):
+    stated = [label for label in texts.distinct if not texts.is_blank(label) and not _is_lost(label)]
+    if any(_LEADING_ZERO.match(text) for label in stated for text in label if text):
         return "categorical"
     for kind in ("numeric", "date"):
         reader = _LineReader(kind, (), {})
-        if told and all(reader.ends(label) for label in told):
+        if stated and all(reader.ends(label) for label in stated):
             return kind
     return "categorical"
 

@@ -16,16 +16,8 @@ from shoal.engine.spark.run import SparkRun
 from shoal.engine.spark.tasks import limit_threads
 from shoal.engine.spark.values import ValueRows, sum_values
 from shoal.recipe import Recipe
-from shoal.report.profile import (
-    Cell,
-    ColumnProfile,
-    Grouping,
-    Profile,
-    SensitiveProfile,
-    bounds_text,
-    distribution,
-    spread,
-)
+from shoal.report.distribution import Cell, Grouping, bounds_text, distribution, spread
+from shoal.report.profile import ColumnProfile, Profile, SensitiveProfile
 from shoal.report.scale import SMALLEST
 from shoal.table.columns import QuasiColumn
 

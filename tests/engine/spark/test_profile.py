@@ -6,7 +6,7 @@ import pytest
 
 from shoal.engine.spark import values
 from shoal.recipe import Recipe
-from shoal.report.profile import distribution
+from shoal.report.distribution import distribution
 from shoal.report.scale import SMALLEST
 from shoal.table.codebook import RangeBook
 from shoal.table.columns import Line

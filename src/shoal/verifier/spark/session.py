@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HINT = 'pip install "shoal[spark]", and install Java 17 or later'
 _PANDAS = "PySpark does not yet fully support pandas"  # which nothing here uses
-# Java does not compile long methods unless told to, and Spark makes long methods of long expressions.
+# By default Java does not compile long methods, and Spark makes long methods of long expressions.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 _DEFAULTS = {
     "spark.ui.enabled": "false",
