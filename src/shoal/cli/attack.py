@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import Goals, TableFlags, Views, read_goals, read_views, with_table_flags
+from shoal.cli.flags import (
+    Goals,
+    JUnit,
+    KOfRelease,
+    RecipeOfRelease,
+    TableFlags,
+    Views,
+    read_goals,
+    read_views,
+    with_table_flags,
+)
 from shoal.wording import naming_flags
 
 _FINDINGS = {"broken": "BROKEN", "exposed": "exposed", "none": "-"}
@@ -22,11 +32,9 @@ def attack(
     released: Annotated[
         Path, typer.Argument(help="A release of it: a file, or a folder of part-00000 and so on.")
     ],
-    recipe: Annotated[
-        Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
-    ] = None,
+    recipe: RecipeOfRelease = None,
     table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
-    k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
+    k: KOfRelease = None,
     goal: Goals = None,
     views: Views = None,
     earlier: Annotated[
@@ -37,7 +45,7 @@ def attack(
             help="An earlier release about the same people, with its manifest next to it; may be repeated.",
         ),
     ] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")] = None,
+    junit: JUnit = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -174,6 +174,11 @@ def with_table_flags(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+RecipeOfRelease = Annotated[
+    Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
+]
+KOfRelease = Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")]
+JUnit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")]
 Goals = Annotated[
     list[str] | None,
     typer.Option("--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'),

@@ -11,7 +11,10 @@ from shoal.cli.console import Json, Quiet, print_json, reporting, say
 from shoal.cli.flags import (
     Conf,
     Goals,
+    JUnit,
+    KOfRelease,
     Master,
+    RecipeOfRelease,
     TableFlags,
     Views,
     read_conf,
@@ -30,11 +33,9 @@ def verify(
             metavar="OUT...", help="Released files, or folders of part-00000 and so on; or their manifests."
         ),
     ],
-    recipe: Annotated[
-        Path | None, typer.Option("--recipe", help="The recipe of the release, or a manifest.")
-    ] = None,
+    recipe: RecipeOfRelease = None,
     table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
-    k: Annotated[int | None, typer.Option("--k", help="Smallest class size; overrides the recipe's.")] = None,
+    k: KOfRelease = None,
     goal: Goals = None,
     views: Views = None,
     original: Annotated[
@@ -45,7 +46,7 @@ def verify(
     ] = "duckdb",
     master: Master = None,
     conf: Conf = None,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")] = None,
+    junit: JUnit = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
