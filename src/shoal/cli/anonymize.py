@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +34,6 @@ from shoal.cli.flags import (
 )
 from shoal.cli.summary import summary
 from shoal.errors import Fault, RecipeError
-from shoal.stages import Progress
 from shoal.wording import naming_flags
 
 _UNSUPPORTED = "Not in this version."
@@ -161,92 +159,27 @@ def publish(
     analyses: Sequence[str] = (),
     force: bool = False,
 ) -> dict[str, Any]:
-    """Run a recipe, write the verified release, and return its numbers."""
-    from shoal.report.engine import prestarted_engine
+    """Run a recipe, write the verified release, and return its numbers, with a progress bar."""
+    from shoal.workflow.publish import publish as run
 
     if recipe.output.path is None:
         raise RecipeError("recipe.invalid", "No output file is given.", "add -o FILE")
-    with prestarted_engine():
-        # Imported while the drawing engine starts.
-        from shoal.release.paths import Places
-        from shoal.workflow.warming import jobs_left
-
-        also = list(also)
-        places = Places.of(recipe, Path(recipe.output.path), report=True)
-        replaced = _check(places, recipe, also, force=force)
-        show_plan = None if quiet else partial(say, file=sys.stderr)
-        several = bool(also) or len(places.tables) > 1
-        jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
-        with progress_bar(quiet) as progress, compiling_in_background(jobs, progress, quiet):
-            release = _prepare(recipe, also, accept_composition, bound, progress, show_plan)
-            with closing(release):
-                release.write(report=True, analysis=analyses, force=force, progress=progress)
-    return {**_with_files(release.to_dict(), places), "replaced": replaced}
-
-
-def _prepare(
-    recipe: Any,
-    also: list[Path],
-    accept_composition: bool,
-    bound: bool,
-    progress: Progress | None,
-    show_plan: Callable[[str], None] | None,
-) -> Any:
-    from shoal.workflow.prepare import prepare  # imported after background work has started
-
-    return prepare(
-        None,
-        recipe,
-        also=also,
-        accept_composition=accept_composition,
-        bound=bound,
-        progress=progress,
-        show_plan=show_plan,
-    )
-
-
-def _with_files(result: dict[str, Any], places: Any) -> dict[str, Any]:
-    """Add the paths of all files."""
-    reports = [str(report) for report in places.reports]
-    tables = [str(table) for table in places.tables]
-    files = {
-        "output": str(places.target),
-        "manifest": str(places.manifest),
-        "report": reports if "views" in result else reports[0],
-        **({"files": tables} if len(tables) > 1 else {}),
-        **(
-            {"hierarchies": {name: str(file) for name, file in places.hierarchies.items()}}
-            if places.hierarchies
-            else {}
-        ),
-    }
-    if "views" not in result:
-        return {**result, **files}
-    views = [
-        {"output": table, "report": report, **view}
-        for table, report, view in zip(tables, reports, result["views"], strict=True)
-    ]
-    return {**result, **files, "views": views}
-
-
-def _check(places: Any, recipe: Any, also: Iterable[Path], *, force: bool) -> bool:
-    """Refuse an output that must not be written, before any work is done; return whether one is replaced."""
-    from shoal.composition.earlier import earlier_files
-    from shoal.recipe import shareable, shared_digest
-    from shoal.table.overwriting import refuse_overwriting, replaces_release
-
     if recipe.engine.name == "spark":
         import logging
 
-        from shoal.release.folder import check_folder
-
         logging.disable(logging.ERROR)  # PySpark's gateway logs every interruption as an error of its own
-
-        check_folder(places.target)
-    else:
-        places.check()
-    refuse_overwriting([*places.all, *places.stale()], recipe.files | earlier_files(also))
-    return replaces_release(places.all, places.manifest, shared_digest(shareable(recipe)), force=force)
+    with progress_bar(quiet) as progress:
+        return run(
+            recipe,
+            also=also,
+            accept_composition=accept_composition,
+            bound=bound,
+            analyses=analyses,
+            force=force,
+            progress=progress,
+            show_plan=None if quiet else partial(say, file=sys.stderr),
+            compiling=partial(compiling_in_background, quiet=quiet),
+        )
 
 
 def _refuse_unsupported(flags: dict[str, Any]) -> None:

@@ -315,19 +315,17 @@ def _table(file: Path, wanted: Sequence[str], separator: str | None, missing: st
 def _column(table: Any, name: str, plan: Plan | None) -> tuple[str, list[Any], list[int], int]:
     """Return a column's kind, distinct canonical values, the row count of each, and missing rows."""
     from shoal.recipe import Column
+    from shoal.table.column_values import count_values
     from shoal.table.frames import series
-    from shoal.table.kinds import settle
 
     # The flag determines the kind, like the same hierarchy in a recipe.
     hierarchy: Any = {plan.builder: list(plan.levels)} if plan and plan.levels else {}
     hierarchy = plan.levels[0] if plan and plan.builder == "codes" else hierarchy
-    kind, canonical = settle(series(table, name), Column(role="quasi", hierarchy=hierarchy or None))
-    n_missing = canonical.null_count()
-    if n_missing == len(canonical):
+    found = count_values(series(table, name), Column(role="quasi", hierarchy=hierarchy or None))
+    if not found.values:
         message = f"The hierarchy of column `{name}` cannot be built: all of its values are missing."
         raise HierarchyError("hierarchy.build", message, "choose a column that contains values")
-    counts = canonical.drop_nulls().alias("value").value_counts().sort("value")
-    return kind, counts["value"].to_list(), counts["count"].to_list(), n_missing
+    return found.kind, found.values, found.rows, found.missing
 
 
 def _reveals_extremes(plan: Plan, kind: str, values: Sequence[Any], rows: Sequence[int]) -> bool:
@@ -377,46 +375,14 @@ def _check_target(path: Path, reads: dict[str, Path]) -> None:
 
 
 def _write(tree: Tree, path: Path, column: str, origin: str = "") -> None:
-    """Write a tree in the layout of the file extension, and move it into place if it reads back unchanged."""
-    from shoal.hierarchy.files import arx_text
-    from shoal.hierarchy.nested import json_text, toml_text, with_origin
-    from shoal.table.write import move_into_place, temporary, write_text
+    """Write a tree in the layout of the file extension, and move it into place."""
+    from shoal.hierarchy.writing import file_bytes
+    from shoal.table.write import move_into_place, temporary, write_bytes
 
-    extension = path.suffix.lower()
-    try:
-        "".join(tree.labels).encode()
-        with temporary(path) as draft:
-            text = {".csv": arx_text, ".toml": toml_text, ".json": json_text}[extension](tree)
-            write_text(with_origin(text, origin) if origin and extension != ".json" else text, draft)
-            if not _reads_back(draft, tree, column):
-                raise _lossy(tree, extension, column)
-            move_into_place(draft, path)
-    except (UnicodeEncodeError, RecursionError):  # a lone surrogate, which JSON allows, or a deep tree
-        raise _lossy(tree, extension, column) from None
-
-
-def _reads_back(path: Path, tree: Tree, column: str) -> bool:
-    from shoal.hierarchy import load
-
-    try:
-        return load(path, column) == tree
-    except HierarchyError:
-        return False
-
-
-def _lossy(tree: Tree, extension: str, column: str) -> HierarchyError | OutputError:
-    if tree.labels[0] in tree.labels[1:]:
-        return HierarchyError(
-            "hierarchy.duplicate",
-            f"Column `{column}` contains a value that equals the root of the tree.",
-            f"the root is {tree.labels[0]}; treat such cells as missing (--missing-values), or change them",
-        )
-    return OutputError(
-        "output.unwritable",
-        f"The hierarchy of `{column}` cannot be represented in a {extension} file.",
-        "a very deep tree requires .csv; values that are not valid text, or end in control characters, "
-        "cannot be written to any file",
-    )
+    content = file_bytes(tree, path.suffix.lower(), column, origin)
+    with temporary(path) as draft:
+        write_bytes(content, draft)
+        move_into_place(draft, path)
 
 
 def _recipe_lines(column: str, kind: str, output: Path) -> str:

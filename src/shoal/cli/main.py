@@ -22,6 +22,7 @@ from shoal.cli import (
     risk,
     verify,
     warm,
+    web,
 )
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ app.command("measure")(measure.measure)
 app.command("risk")(risk.risk)
 app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
+app.command("web")(web.web)
 app.command("methods")(methods.methods)
 app.command("warm")(warm.warm)
 

@@ -14,8 +14,9 @@ from shoal.composition.earlier import earlier_recipe, load_earlier
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
 from shoal.privacy.goalset import holds_on
+from shoal.privacy.value_range import holds_for_texts
 from shoal.recipe import Column, Recipe, is_induced
-from shoal.recipe.goals import Goal
+from shoal.recipe.goals import Goal, ValueRange
 from shoal.recode.publish import Published
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
@@ -131,6 +132,8 @@ def _goals(asked: Sequence[Goal]) -> list[JointGoal]:
 
 def _tester(goal: Goal) -> Any:
     def holds(multiset: Mapping[tuple[Any, ...], int]) -> bool:
+        if isinstance(goal, ValueRange):
+            return holds_for_texts(goal, [text for (text,) in multiset if text is not None])
         return holds_on(goal, [count for value, count in multiset.items() if None not in value])
 
     return holds

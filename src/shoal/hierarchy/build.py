@@ -93,7 +93,7 @@ def intervals(
     """
     steps = _checked_widths(widths, column)
     numbers = _distinct(values, column)
-    exact = [_exact(value) for value in numbers]
+    exact = [as_fraction(value) for value in numbers]
     scale = math.lcm(*(number.denominator for number in (*exact, *steps)))
     grid = _Grid(0, tuple(_scaled(steps, scale)), scale, text)
     return grid.tree(numbers, _scaled(exact, scale), column)
@@ -136,8 +136,8 @@ def default_intervals(
     numbers = _distinct(values, column)
     if not numbers:
         return flat((), column)
-    exact = [_exact(value) for value in numbers]
-    low, high = (_exact(end) for end in ends or (numbers[0], numbers[-1]))
+    exact = [as_fraction(value) for value in numbers]
+    low, high = (as_fraction(end) for end in ends or (numbers[0], numbers[-1]))
     scale = math.lcm(*(number.denominator for number in (*exact, low, high)))
     if scale > 1 or not whole:
         return _default_fractional(numbers, exact, (low, high), scale * DEFAULT_PARTS[0], text, column)
@@ -297,7 +297,7 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
-def _exact(value: Number) -> Fraction:
+def as_fraction(value: Number) -> Fraction:
     """Return a number as the decimal it is written as: 0.1 is one tenth, not the nearest float."""
     return Fraction(int(value) if isinstance(value, (int, np.integer)) else Decimal(repr(float(value))))
 
@@ -311,7 +311,7 @@ def _checked_widths(widths: Sequence[Number], column: str) -> list[Fraction]:
     """Return the widths as fractions, or raise if they cannot be nested."""
     if not widths or not all(_is_finite(width) and width > 0 for width in widths):
         raise _unbuildable(column, "the interval widths are not a list of positive numbers")
-    steps = [_exact(width) for width in widths]
+    steps = [as_fraction(width) for width in widths]
     for level, (finer, wider) in enumerate(pairwise(steps), 2):
         if wider <= finer or wider % finer:
             raise _unbuildable(column, f"width number {level} is not a larger multiple of the previous one")

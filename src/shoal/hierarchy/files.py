@@ -45,11 +45,25 @@ def load(path: str | Path, column: str) -> Tree:
     HierarchyError
         `hierarchy.unreadable`, or an error in the tree.
     """
-    extension = Path(path).suffix.lower()
+    _refuse_unknown(Path(path).suffix.lower(), column)
+    return from_bytes(_read_bytes(path, column), Path(path).suffix, column)
+
+
+def from_bytes(content: bytes, extension: str, column: str) -> Tree:
+    """Read a hierarchy from the content of a file with this extension; see `load`."""
+    extension = extension.lower()
+    _refuse_unknown(extension, column)
+    text = _decoded(content, column)
     if extension in ARX_EXTENSIONS:
-        return read_arx(path, column)
-    if extension in NESTED_EXTENSIONS:
-        return read_nested(path, column)
+        return _from_arx(text, column, None)
+    return from_nested(
+        _parse_json(text, column) if extension == ".json" else _parse_toml(text, column), column
+    )
+
+
+def _refuse_unknown(extension: str, column: str) -> None:
+    if extension in (*ARX_EXTENSIONS, *NESTED_EXTENSIONS):
+        return
     known = ", ".join((*ARX_EXTENSIONS, *NESTED_EXTENSIONS))
     words = "induce, postcode, icd10, nuts, isco or age"
     raise _unreadable(column, "unknown file extension", f"known extensions: {known}; without a file: {words}")
@@ -76,10 +90,14 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
     HierarchyError
         `hierarchy.unreadable`, or an error in the tree.
     """
-    text = _without_origin(_read_text(path, column))
-    separator = _find_separator(text) if separator is None else separator
-    lines = [cells for line in _csv_lines(text, separator, column) if (cells := _trimmed(line))]
-    n_holes = sum(_has_hole(cells) for cells in lines)
+    return _from_arx(_read_text(path, column), column, separator)
+
+
+def _from_arx(text: str, column: str, separator: str | None) -> Tree:
+    text = without_origin(text)
+    separator = find_separator(text) if separator is None else separator
+    lines = [cells for line in csv_lines(text, separator, column) if (cells := trimmed(line))]
+    n_holes = sum(has_hole(cells) for cells in lines)
     if n_holes:
         raise _unreadable(
             column,
@@ -91,11 +109,17 @@ def read_arx(path: str | Path, column: str, separator: str | None = None) -> Tre
 
 def origin_of(path: str | Path, column: str) -> str:
     """Return where a hierarchy file says that it comes from; an empty text if it does not say."""
-    first, _, _ = _read_text(path, column).partition("\n")
+    return origin_in(_read_text(path, column))
+
+
+def origin_in(text: str) -> str:
+    """Return where the text of a hierarchy file says that it comes from."""
+    first, _, _ = text.partition("\n")
     return first.removeprefix(ORIGIN).strip() if first.startswith(ORIGIN) else ""
 
 
-def _without_origin(text: str) -> str:
+def without_origin(text: str) -> str:
+    """Return the text of a file without the line that says where the hierarchy comes from."""
     return text.partition("\n")[2] if text.startswith(ORIGIN) else text
 
 
@@ -214,10 +238,19 @@ def _padded_path(tree: Tree, node: int) -> list[str]:
 
 def _read_text(path: str | Path, column: str) -> str:
     """Read a whole UTF-8 file."""
+    return _decoded(_read_bytes(path, column), column)
+
+
+def _decoded(content: bytes, column: str) -> str:
     try:
-        return Path(path).read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _unreadable(column, "the file is not UTF-8", "save it as UTF-8") from None
+
+
+def _read_bytes(path: str | Path, column: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
     except OSError as error:
         reason = f"the file cannot be opened ({error.strerror})"
     except ValueError:
@@ -225,14 +258,14 @@ def _read_text(path: str | Path, column: str) -> str:
     raise _unreadable(column, reason, "hierarchy paths are relative to the recipe")
 
 
-def _find_separator(text: str) -> str:
+def find_separator(text: str) -> str:
     """Return the separator that occurs outside quoted cells in the first non-blank line."""
     line = _FIRST_LINE.search(text)
     bare = _QUOTED_CELL.sub("", line.group()) if line else ""
     return next((mark for mark in SEPARATORS if mark in bare), ";")
 
 
-def _csv_lines(text: str, separator: str, column: str) -> list[list[str]]:
+def csv_lines(text: str, separator: str, column: str) -> list[list[str]]:
     """Split the text into cells, strictly: an open quote would silently swallow the rest of the file."""
     if len(separator) != 1 or separator in '"\r\n ':
         raise _unreadable(column, "the separator is not one character", "for example ; or ,")
@@ -247,7 +280,7 @@ def _csv_lines(text: str, separator: str, column: str) -> list[list[str]]:
         ) from None
 
 
-def _trimmed(line: Sequence[str]) -> list[str]:
+def trimmed(line: Sequence[str]) -> list[str]:
     """Return the labels of a line, without trailing empty cells."""
     cells = [normal_text(cell) for cell in line]
     while cells and not cells[-1]:
@@ -255,7 +288,7 @@ def _trimmed(line: Sequence[str]) -> list[str]:
     return cells
 
 
-def _has_hole(cells: Sequence[str]) -> bool:
+def has_hole(cells: Sequence[str]) -> bool:
     """Return whether an empty cell follows a non-empty one; a leading one is the leaf for the empty text."""
     return any(left and not right for left, right in pairwise(cells))
 

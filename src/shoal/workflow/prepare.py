@@ -80,20 +80,24 @@ _MAKERS = {
 
 
 def _refuse_unique(job: Job) -> None:
-    """Refuse columns that single rows out; with all else that must be accepted, as far as it is known yet.
-
-    Without classes, nobody knows which cells will be generalized: rules between columns are counted as if
-    all of them were.
-    """
+    """Refuse columns that single rows out; with all else that must be accepted, as far as it is known yet."""
     recipe, rows = job.recipe, job.table.height
     found = unique_raw(job.values, recipe, lost=recipe.privacy.may_suppress(rows))
     if all(danger.accepted or not danger.refused_as for danger in found):
         return
-    encoded = encode(job.table, recipe)
+    refuse([*found, *supposed_rules(job.values, recipe)], recipe)
+
+
+def supposed_rules(values: Values, recipe: Recipe) -> list[Danger]:
+    """Find columns that reveal others before there are classes.
+
+    Without classes, nobody knows which cells will be generalized: rules between columns are counted as if
+    all of them were.
+    """
+    encoded = encode(values.table, recipe)
     labels = np.zeros(encoded.n_rows, dtype=np.int32)
     published = publish(encoded, labels, recipe) if recipe.shape.is_generalized else None
-    rules = find_rules(Scene(job.values, encoded, recipe, labels, published))
-    refuse([*found, *map(_supposed, rules)], recipe)
+    return [_supposed(danger) for danger in find_rules(Scene(values, encoded, recipe, labels, published))]
 
 
 def _supposed(danger: Danger) -> Danger:

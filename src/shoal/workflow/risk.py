@@ -173,12 +173,12 @@ def _read(data: Any, recipe: Recipe, choose: frames.Choose, *, is_release: bool)
         names = [name for quasi in recipe.quasi for name in (quasi, f"{quasi}_low", f"{quasi}_high")]
         return read_any_release(data, names, spreadsheet_safe=recipe.output.spreadsheet_safe)
     if isinstance(data, Path):
-        return read(data, recipe.input, choose)
+        return read(data, recipe.reading, choose)
     if data is not None:
         return mark_missing(frames.to_polars(data, choose), recipe.input.missing)
     if recipe.input.path is None:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    return read(recipe.resolve(recipe.input.path), recipe.input, choose)
+    return read(recipe.resolve(recipe.input.path), recipe.reading, choose)
 
 
 def _owner(table: pl.DataFrame, recipe: Recipe, household: str | None) -> Owner:
