@@ -101,6 +101,7 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
 def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
     """Let Spark write the files; then give them names that reveal nothing."""
     from shoal.engine.spark.files import in_files, write_csv, write_parquet
+    from shoal.engine.spark.footers import sort_encodings
 
     parted = in_files(rows.run.classes, rows.layout, rows.height, rows.classes)
     address = folder.absolute().as_uri()
@@ -115,6 +116,8 @@ def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
     for empty in set(written) - set(filled):
         empty.unlink()
     for at, file in enumerate(filled):
+        if folder.suffix == ".parquet":
+            sort_encodings(file)
         file.rename(folder / f"part-{at:05}{folder.suffix}")
 
 
@@ -128,8 +131,12 @@ def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
     accept(
         verify_folder(rows.spark, folder, release.recipe, **known, **people), release.numbers, release.shape
     )
-    if rows.height <= _BOTH and not people:
+    if _is_verified_twice(release):
         accept(verify(folder, release.recipe, **known), release.numbers, release.shape)
+
+
+def _is_verified_twice(release: Release) -> bool:
+    return release.numbers.released <= _BOTH and release.recipe.subject is None
 
 
 def verify_rows(release: Release, rows: Distributed) -> None:
@@ -164,7 +171,8 @@ def _finish(
         write_text(text + "\n", manifest_file)
         if report:
             with stage(release.timings, "report", progress):
-                (page,) = report_texts(release, [target.name], [None])
+                also = " and DuckDB" if _is_verified_twice(release) else ""
+                (page,) = report_texts(release, [target.name], [None], files=len(digests), also=also)
                 write_text(page, report_file)
         with all_or_nothing(manifest, *reports), _replaced(target, made):
             move_into_place(manifest_file, manifest)

@@ -47,8 +47,14 @@ def report_texts(
     digests: Sequence[str | None],
     charts: Sequence[Drawn] = (),
     analyses: Sequence[str] = (),
+    *,
+    files: int = 0,
+    also: str = "",
 ) -> Iterator[str]:
-    """Render the reports; `names` are those of the tables they describe, `digests` their digests."""
+    """Render the reports; `names` are those of the tables they describe, `digests` their digests.
+
+    Of a folder, `files` is the number of its files, and `also` says what verified it besides Spark.
+    """
     info = METHODS[release.method]
     options = info.options.model_validate(release.recipe.method.options)
     for at, (part, profile) in enumerate(profiles(release)):
@@ -77,6 +83,8 @@ def report_texts(
             recipe=to_toml(shareable(recipe)),
             versions=versions(),
             digest=_digest(release, digests, at),
+            files=files,
+            engines=f"Spark SQL{also}" if isinstance(part.frame, Distributed) else "DuckDB",
             remarks=part.remarks,
             composition=release.composition,
             findings=_findings(part, release.shape, analyses),

@@ -55,6 +55,10 @@ class Facts:
         What the recipe says about the release: purpose, author, recipient, date.
     digest : str or None
         SHA-256 of the released file; None if the release has not been written.
+    files : int
+        Of a release that is a folder, the number of its files; otherwise 0.
+    engines : str
+        What verified the release.
     remarks : sequence of str
         The method's remarks about its run: numbers, no values.
     composition : mapping or None
@@ -93,6 +97,8 @@ class Facts:
     versions: Mapping[str, str]
     about: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
+    files: int = 0
+    engines: str = "DuckDB"
     kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bound: Bound | None = None
     remarks: Sequence[str] = ()

@@ -7,7 +7,7 @@ import pytest
 from shoal.engine.cells.counts import CellCount
 from shoal.engine.cells.planning import Plan
 from shoal.engine.cells.tree import Partition
-from shoal.engine.spark.memory import refuse_large, worker_bytes
+from shoal.engine.spark.memory import refuse_large, refuse_small_workers, worker_bytes
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.table.codebook import Codebook
@@ -29,8 +29,8 @@ def book():
 @pytest.mark.parametrize(
     ("conf", "expected"),
     [
-        ({"executor__pyspark__memory": "2g"}, 2048 * MIB),
-        ({"executor__pyspark__memory": "2g", "executor__cores": "4"}, 512 * MIB),
+        ({"executor__pyspark__memory": "4g"}, (1024 + 350) * MIB),  # 3 GiB are mapped before any row
+        ({"executor__pyspark__memory": "16g", "executor__cores": "4"}, (1024 + 350) * MIB),
         ({"executor__memoryOverhead": "600"}, 600 * MIB),
         ({"executor__memory": "8g"}, 8192 * MIB // 10),
         ({"executor__memory": "1g"}, 384 * MIB),
@@ -40,9 +40,20 @@ def test_the_memory_of_a_task_follows_from_the_settings(conf, expected):
     assert worker_bytes(session(master="yarn", **conf)) == expected
 
 
+def test_workers_that_cannot_load_their_libraries_are_refused():
+    with pytest.raises(DataError) as caught:
+        refuse_small_workers(session(master="yarn", executor__pyspark__memory="8g", executor__cores="4"))
+    assert caught.value.code == "engine.memory"
+    assert caught.value.message == (
+        "A Python worker may map 2.0 GiB, but needs 3.0 GiB before it has any row."
+    )
+    refuse_small_workers(session(master="yarn", executor__pyspark__memory="3g"))
+    refuse_small_workers(session(master="yarn", executor__memoryOverhead="400"))
+
+
 def test_a_cell_that_does_not_fit_is_refused_after_the_plan_was_shown():
     shown = []
-    spark = session(master="yarn", executor__pyspark__memory="1g")
+    spark = session(master="yarn", executor__memoryOverhead="1g")
     with pytest.raises(DataError) as caught:
         refuse_large(ONE_CELL, 3_000_000, book(), spark, 3_000_000, shown.append)
     assert caught.value.code == "engine.memory"
@@ -55,5 +66,5 @@ def test_a_cell_that_does_not_fit_is_refused_after_the_plan_was_shown():
 
 
 def test_a_cell_that_fits_is_not_refused():
-    spark = session(master="yarn", executor__pyspark__memory="4g")
+    spark = session(master="yarn", executor__pyspark__memory="5g")
     refuse_large(ONE_CELL, 3_000_000, book(), spark, 3_000_000, None)

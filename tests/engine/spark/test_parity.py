@@ -16,10 +16,11 @@ ILL, SIZE = "^ill.*$", "größe"
 DIVERSE = {"type": "l-diversity", "column": ILL, "variant": "entropy", "l": 1.8}
 CLOSE = {"type": "t-closeness", "column": ILL, "t": 0.4}
 IN_ORDER = {"type": "t-closeness", "column": SIZE, "t": 0.3, "distance": "ordered"}
+APART = {"type": "range", "column": SIZE, "e": 2.5}
 CASES: dict[str, dict[str, Any]] = {
-    "local-search, l-diversity": {
+    "local-search, l-diversity, range": {
         "method": {"name": "local-search", "options": {"effort": "quick"}},
-        "privacy": {"goal": [DIVERSE]},
+        "privacy": {"goal": [DIVERSE, APART]},
     },
     "mondrian, t-closeness, bounds in columns": {
         "method": {"name": "mondrian"},
@@ -50,7 +51,7 @@ def test_both_engines_release_the_same_rows(spark: Any, name: str) -> None:
 
 
 ASKED_FOR: dict[str, dict[str, Any]] = {
-    "l-diversity": {"privacy": {"goal": [DIVERSE]}},
+    "l-diversity, range": {"privacy": {"goal": [DIVERSE, APART]}},
     "t-closeness": {"privacy": {"goal": [CLOSE, IN_ORDER]}},
     "people": {"columns": {"who": {"role": "subject"}}},
     "people, l-diversity": {"columns": {"who": {"role": "subject"}}, "privacy": {"goal": [DIVERSE]}},
@@ -85,6 +86,7 @@ def test_adult_is_released_alike(spark: Any, adult8: Path, method: str) -> None:
     assert by_spark(in_spark(spark, table, 2), asked) == by_local(table, asked)
 
 
+@slow
 def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any) -> None:
     """Most rows are equal; in the second table they only look so on a line that an outlier makes long."""
     n = 400
@@ -96,7 +98,9 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
         assert by_spark(in_spark(spark, table, 5), asked) == by_local(table, asked)
 
 
-@pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}], ids=str)
+@pytest.mark.parametrize(
+    "output", [{"bounds_as": "columns"}, pytest.param({"values": "microaggregate"}, marks=slow)], ids=str
+)
 def test_months_years_and_codes_are_released_alike(spark: Any, output: dict[str, str]) -> None:
     n = 300
     table = pl.DataFrame(

@@ -21,8 +21,8 @@ from tests.verifier.spark.folders import both, codes, write_parts
 ORDER = ["a", "b", "c", "d"]
 TREE = {"any": {"ab": ["a", "b"], "c": {}, "de": {"d": {}, "e": {"f": {}}}}}
 QUASI = ("q.1", 'q"2`')
-S, O, H = "s.`x", "o rder", "h'"  # noqa: E741
-NAMES = (*QUASI, S, O, H)
+S, O, H, N = "s.`x", "o rder", "h'", "n"  # noqa: E741
+NAMES = (*QUASI, S, O, H, N)
 
 
 def goals(number: dict[str, float]) -> list[dict[str, Any]]:
@@ -39,6 +39,7 @@ def goals(number: dict[str, float]) -> list[dict[str, Any]]:
         {"type": "beta-likeness", "column": S, "beta": number["beta"]},
         {"type": "beta-likeness", "column": S, "variant": "enhanced", "beta": number["beta"]},
         {"type": "delta-disclosure", "column": S, "delta": number["delta"]},
+        {"type": "range", "column": N, "e": number["range"]},
     ]
 
 
@@ -53,6 +54,7 @@ def recipe(*bounds: dict[str, float], besides: str = "", quasi: dict[str, Any] |
     columns[S] = {"role": "sensitive"}
     columns[O] = {"role": "sensitive", "kind": "ordinal", "order": ORDER}
     columns[H] = {"role": "sensitive", "hierarchy": TREE}
+    columns[N] = {"role": "sensitive", "kind": "numeric"}
     return Recipe.from_dict({"privacy": {"k": 4, "goal": asked}, "columns": columns})
 
 
@@ -69,24 +71,26 @@ ACHIEVED: dict[str, float] = {
     "alpha": 0.5,
     "beta": 1.0,  # c: 1/2 in place of 1/4
     "delta": 1.0,  # the first class has no c
+    "range": 0.2,  # 0.3 - 0.1 in the first, 0.5 - 0.1 in the second
 }
+NUMBER = {"a": "0.1", "b": "0.3", "c": "0.5"}
 STRICTER = {
     "l": 3, "frequency": 3, "entropy": 2.1, "recursive": 3, "t": 0.24, "ordered": 0.18, "hierarchical": 0.24,
-    "alpha": 0.49, "beta": 0.9, "delta": 2.0,
+    "alpha": 0.49, "beta": 0.9, "delta": 2.0, "range": 0.21,
 }  # fmt: skip
 
 
 def test_every_goal_worked_by_hand(spark: Any, tmp_path: Path) -> None:
-    rows = [(*row, row[2], row[2]) for row in BY_HAND]
+    rows = [(*row, row[2], row[2], NUMBER[row[2]]) for row in BY_HAND]
     folder = write_parts(tmp_path / "out.parquet", NAMES, [rows[1::2], [], rows[::2]])
 
     verdict = verify_folder(spark, str(folder), recipe(ACHIEVED, STRICTER))
 
-    numbers = [2, 2, 2.0, 2, 0.25, 0.1875, 0.25, 0.5, 1.0, 1.0, None]
+    numbers = [2, 2, 2.0, 2, 0.25, 0.1875, 0.25, 0.5, 1.0, 1.0, None, 0.2]
     assert [goal.achieved for goal in verdict.goals] == [4, *map(near, numbers), *map(near, numbers)]
-    assert [goal.holds for goal in verdict.goals] == [True] * 11 + [False] * 12
+    assert [goal.holds for goal in verdict.goals] == [True] * 11 + [False, True] + [False] * 12
     found = ["verify.delta", *["verify.l"] * 4, *["verify.t"] * 3, "verify.alpha", *["verify.beta"] * 2]
-    assert codes(verdict) == [*found, "verify.delta"]
+    assert codes(verdict) == [*found, "verify.delta", "verify.range"]
     assert verdict.k_wildcard == 4
     assert verdict.problems[1].message.startswith(
         "4 rows are in 1 class without the required l-diversity (distinct)"
@@ -94,7 +98,7 @@ def test_every_goal_worked_by_hand(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_average_risk_is_the_same_in_both_engines(spark: Any, tmp_path: Path) -> None:
-    rows = [(*row[:2], "s", "a", "a") for row in BY_HAND]
+    rows = [(*row[:2], "s", "a", "a", "1") for row in BY_HAND]
     folder = write_parts(tmp_path / "out.parquet", NAMES, [rows[:3], rows[3:]])
     plain = recipe().to_dict()
     for threshold, holds in ((0.25, True), (0.24, False)):
@@ -106,7 +110,7 @@ def test_the_average_risk_is_the_same_in_both_engines(spark: Any, tmp_path: Path
 
 
 def test_spark_says_that_it_cannot_verify_k_map(spark: Any, tmp_path: Path) -> None:
-    folder = write_parts(tmp_path / "out.csv", NAMES, [[("1", "x", "s", "a", "a")] * 4])
+    folder = write_parts(tmp_path / "out.csv", NAMES, [[("1", "x", "s", "a", "a", "1")] * 4])
     goal = {"type": "k-map", "k": 2, "population": "people.csv"}
     asked = Recipe.from_dict(recipe().to_dict(), changes={"privacy": {"goal": [goal]}})
     with pytest.raises(RecipeError, match="cannot verify the goal k-map"):
@@ -122,8 +126,9 @@ TEXT = st.sampled_from(
     ["a", "b", "c", " a", "1", "1.0", "e\u0301", "\xe9", 'say "a"', "two\nlines", "'-1", None]
 )
 ROW = st.tuples(
-    LABEL, LABEL, TEXT, st.sampled_from([*ORDER, None]), st.sampled_from(["a", "b", "c", "d", "f", None])
-)
+    LABEL, LABEL, TEXT, st.sampled_from([*ORDER, None]), st.sampled_from(["a", "b", "c", "d", "f", None]),
+    st.sampled_from(["0.1", "0.3", "1e1", "-2", " 7 ", "10.0", None]),
+)  # fmt: skip
 ROWS = st.lists(ROW, min_size=1, max_size=14)
 SOME = {**ACHIEVED, "l": 1, "t": 0.5}
 
@@ -145,7 +150,7 @@ def rounded(verdict: Verdict) -> dict[str, Any]:
     parts=st.integers(1, 3),
     ending=st.sampled_from([".csv", ".parquet"]),
     kind=st.sampled_from([{}, {"kind": "numeric"}]),
-    besides=st.sampled_from([O, H, "joint"]),
+    besides=st.sampled_from([O, H, N, "joint"]),
 )
 def test_both_engines_say_the_same(
     spark: Any, rows: list[Any], times: int, parts: int, ending: str, kind: dict[str, Any], besides: str

@@ -11,7 +11,6 @@ from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.survey import Dictionary, count_values, take_survey
 from shoal.errors import DataError, Fault, HierarchyError, RecipeError, ShoalError
 from shoal.recipe import GRID_HINT, Recipe, omitted_faults
-from shoal.recipe.goals import TCloseness
 from shoal.table.codebook import Book, Codebook, RangeBook, sensitive_book, tree_book
 from shoal.table.columns import Line
 from shoal.table.kinds import stored_kind
@@ -110,8 +109,7 @@ def _with_kinds(
 
 def _measured_by_kind(recipe: Recipe) -> list[str]:
     """Return the sensitive columns whose values have distances; others are texts that differ or not."""
-    goals = [goal for goal in recipe.privacy.column_goals if isinstance(goal, TCloseness)]
-    return [name for goal in goals if goal.distance != "equal" for name in goal.columns]
+    return [name for goal in recipe.privacy.column_goals if goal.needs_kind for name in goal.columns]
 
 
 def _needs_dictionary(recipe: Recipe, name: str) -> bool:

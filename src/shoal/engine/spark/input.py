@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Input, Recipe
+from shoal.table.formats import READABLE
 
 _SEPARATORS = (",", ";", "\t", "|")
 _TEXT = {".csv": None, ".tsv": "\t"}
@@ -45,6 +46,9 @@ def _place(recipe: Recipe, path: str) -> str:
 
 def _read(spark: Any, place: str, given: Input) -> Any:
     extension = Path(place).suffix.lower()
+    if extension in READABLE and extension not in (".parquet", *_TEXT):
+        message = f"The engine spark does not read {extension} files."
+        raise DataError("data.unreadable", message, "use the engine local, or convert the table to Parquet")
     if extension == ".parquet":
         return spark.read.parquet(place)
     if extension == ".orc":

@@ -14,15 +14,19 @@ _SECONDS = 0.5
 
 
 @contextmanager
-def watched(spark: Any, tick: Tick) -> Iterator[None]:
-    """Call `tick` with the share of tasks that are done, as Spark's status tracker counts them."""
+def watched(spark: Any, tick: Tick, expected: int = 0) -> Iterator[None]:
+    """Call `tick` with the share of tasks that are done, as Spark's status tracker counts them.
+
+    Spark knows the tasks of a stage only when it begins. If `expected` says how many there will be at least,
+    a short first stage does not look like the whole.
+    """
     context = getattr(spark, "_sc", None)
     if context is None:  # Connect does not show its jobs
         yield
         return
     group, ended = f"shoal-{uuid4().hex}", Event()
     context.setJobGroup(group, "shoal", interruptOnCancel=True)
-    thread = Thread(target=_watch, args=(context.statusTracker(), group, tick, ended), daemon=True)
+    thread = Thread(target=_watch, args=(context.statusTracker(), group, tick, ended, expected), daemon=True)
     thread.start()
     try:
         yield
@@ -36,13 +40,12 @@ def watched(spark: Any, tick: Tick) -> Iterator[None]:
         context.setLocalProperty("spark.jobGroup.id", None)
 
 
-def _watch(tracker: Any, group: str, tick: Tick, ended: Event) -> None:
-    highest = 0.0
+def _watch(tracker: Any, group: str, tick: Tick, ended: Event, expected: int) -> None:
     while not ended.wait(_SECONDS):
         with suppress(Exception):  # a job may end while it is asked about
             done, total = _tasks(tracker, group)
-            highest = max(highest, 0.99 * done / total if total else 0.0)
-            tick(highest, f"{done:,} of {total:,} tasks")
+            total = max(total, expected)
+            tick(0.99 * done / total if total else 0.0, f"{done:,} of {total:,} tasks")
 
 
 def _tasks(tracker: Any, group: str) -> tuple[int, int]:

@@ -18,13 +18,14 @@ from shoal.engine.clustering import too_many_missing
 from shoal.engine.spark import tasks
 from shoal.engine.spark.columns import find_codebook
 from shoal.engine.spark.frame import SparkTable
-from shoal.engine.spark.memory import refuse_large
+from shoal.engine.spark.memory import refuse_large, refuse_small_workers
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.schema import (
     ABOUT,
     COUNTED,
     arrow_schema,
+    clustered_columns,
     prepared_schema,
     published_columns,
     released_schema,
@@ -98,6 +99,7 @@ def run(
 ) -> SparkRun:
     """Cluster and publish the rows of a Spark DataFrame."""
     spark = frame.sparkSession
+    refuse_small_workers(spark)
     table = SparkTable.of(frame, recipe).spread(cores(spark))
     with stage(timings, "read", progress) as tick:
         with sized(spark, 0), watched(spark, tick):
@@ -130,7 +132,8 @@ def _run(
             equal = _equal_cells(rows, plan)
             largest = max((cell.rows for at, cell in enumerate(plan.counts) if at not in equal), default=0)
             refuse_large(plan, largest, codebook, spark, cell_rows, show_plan)
-        with stage(timings, "cluster", progress) as tick, watched(spark, tick):
+        cells = len(plan.partition.paths)
+        with stage(timings, "cluster", progress) as tick, watched(spark, tick, expected=cells):
             bins = choose_bins(rows)
             cell_recipe = recipe_of_cells(codebook.recipe, codebook.rows, missing)
             made = _clustered(rows, plan, equal, table, method, cell_recipe, bins)
@@ -213,7 +216,7 @@ def _clustered(
     schema = released_schema(table, rows.codebook)
     paths = tuple(plan.partition.paths)
     task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, bins, arrow_schema(schema))
-    cells = rows.in_cells(plan.partition)
+    cells = rows.in_cells(plan.partition).select("cell", *clustered_columns(rows.codebook))
     parts = min(_MAX_TASKS, 2 * (len(paths) - len(equal)))
     clustered = cells.where(~f.col("cell").isin(equal)) if equal else cells
     grouped = clustered.repartition(max(1, parts), "cell").groupBy("cell")

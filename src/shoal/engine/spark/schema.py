@@ -11,6 +11,7 @@ from shoal.recode.microaggregate import column_step
 from shoal.table.codebook import Book, Codebook, RangeBook
 
 _EXACT = 2**53
+KEY, HASH = "key", "hash"
 PERSON, LABEL, ABOUT, COUNTED, CELL = "person", "label", "about", "counted", "cell"
 ROWS, SIZE, PEOPLE, MOST = "rows", "size", "people", "most"
 SEVERAL = -1  # in place of the cell, for classes whose rows are not all seen together
@@ -28,8 +29,18 @@ def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
     ]
     fields += [t.StructField(f"g{at}", t.IntegerType()) for at in range(len(codebook.sensitive))]
     fields += _others(table, codebook.recipe)
-    fields += [t.StructField(name, t.LongType()) for name in ("key", "hash")]
-    return t.StructType([*fields, *(t.StructField(name, t.StringType()) for name in (PERSON, LABEL))])
+    fields += [t.StructField(name, t.LongType()) for name in (KEY, HASH)]
+    return t.StructType([*fields, *_about_rows(codebook.recipe)])
+
+
+def clustered_columns(codebook: Codebook) -> list[str]:
+    """Return the columns of encoded rows that clustering and publishing need; others only cells do."""
+    ranges = sum(isinstance(book, RangeBook) for book in codebook.quasi)
+    trees = [f"x{at}" for at in range(ranges, len(codebook.quasi))]
+    goals = [f"g{at}" for at in range(len(codebook.sensitive))]
+    others = [f"o{at}" for at in range(len(codebook.recipe.named("sensitive", "keep")))]
+    about = [field.name for field in _about_rows(codebook.recipe)]
+    return [*trees, *(f"q{at}" for at in range(ranges)), *goals, *others, HASH, *about]
 
 
 def released_schema(table: SparkTable, codebook: Codebook) -> Any:
@@ -44,7 +55,8 @@ def released_schema(table: SparkTable, codebook: Codebook) -> Any:
     fields = [t.StructField(f"p{at}", dtype) for at, dtype in enumerate(published)]
     goals = range(len(codebook.sensitive))
     of_rows = [*_others(table, codebook.recipe), *(t.StructField(f"g{at}", t.IntegerType()) for at in goals)]
-    of_rows += [t.StructField(name, t.StringType()) for name in (PERSON, LABEL)]
+    of_rows += _about_rows(codebook.recipe)
+    of_rows = of_rows or [t.StructField(HASH, t.LongType())]  # nothing but the number of rows matters then
     fields.append(t.StructField(ROWS, t.ArrayType(t.StructType(of_rows))))
     fields += [t.StructField(f"a{at}", t.DoubleType()) for at in goals]
     fields += [t.StructField(name, t.IntegerType()) for name in (CELL, SIZE, PEOPLE, MOST)]
@@ -73,6 +85,14 @@ def _others(table: SparkTable, recipe: Recipe) -> list[Any]:
         t.StructField(f"o{at}", table.frame.schema[table.plain(name)].dataType)
         for at, name in enumerate(names)
     ]
+
+
+def _about_rows(recipe: Recipe) -> list[Any]:
+    """Return whose each row is, and its label, where the recipe has such columns."""
+    from pyspark.sql import types as t
+
+    wanted = {PERSON: recipe.subject, LABEL: recipe.label}
+    return [t.StructField(name, t.StringType()) for name, column in wanted.items() if column is not None]
 
 
 def published_columns(book: Book, recipe: Recipe) -> list[tuple[str, Any]]:

@@ -182,6 +182,7 @@ class Prepare:
         from shoal.table.codebook import RangeBook
         from shoal.table.encode import row_hashes
         from shoal.table.frames import series
+        from shoal.table.sensitive import comparable
 
         book, recipe = self.codebook, self.codebook.recipe
         ranges = [(b, b.numbers(series(frame, b.name))) for b in book.quasi if isinstance(b, RangeBook)]
@@ -196,9 +197,10 @@ class Prepare:
         columns |= {f"o{at}": series(frame, name) for at, name in enumerate(others)}
         columns["key"] = pl.Series((sample_keys(codes, recipe.method.seed) >> np.uint64(1)).astype(np.int64))
         columns["hash"] = pl.Series(row_hashes(frame, recipe).view(np.int64))
-        columns["person"] = _person(frame, recipe)
-        label = recipe.label
-        columns["label"] = _nothing(frame) if label is None else series(frame, label).cast(pl.String)
+        if recipe.subject is not None:
+            columns["person"] = comparable(series(frame, recipe.subject))
+        if recipe.label is not None:
+            columns["label"] = series(frame, recipe.label).cast(pl.String)
         prepared = pl.DataFrame(columns)
         if recipe.privacy.missing != "suppress":
             return prepared
@@ -206,19 +208,6 @@ class Prepare:
         missing = [b.empty.missing for b in book.quasi if not isinstance(b, RangeBook)]
         absent += [leaves == code for leaves, code in zip(trees, missing, strict=True)]
         return prepared.filter(~pl.DataFrame(absent).fold(lambda one, other: one | other))
-
-
-def _nothing(frame: pl.DataFrame) -> pl.Series:
-    import polars as pl
-
-    return pl.repeat(None, frame.height, dtype=pl.String, eager=True)
-
-
-def _person(frame: pl.DataFrame, recipe: Recipe) -> pl.Series:
-    from shoal.table.frames import series
-    from shoal.table.sensitive import comparable
-
-    return _nothing(frame) if recipe.subject is None else comparable(series(frame, recipe.subject))
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import RecipeError
-from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, KMap, LDiversity, RiskGoal, TCloseness
-from shoal.verifier.cells.places import Tree, order, tree
+from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, KMap, LDiversity, RiskGoal, TCloseness, ValueRange
+from shoal.verifier.cells.places import Tree, order, tree, units
 from shoal.verifier.goals.average_risk import judge_average
 from shoal.verifier.goals.registry import judge_k, refuse_unknown
 from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
+from shoal.verifier.goals.value_range import SLACK
 from shoal.verifier.spark.classes import ClassFacts, Source
 from shoal.verifier.spark.closeness import hierarchical, ordered
 from shoal.verifier.spark.counted import Counts, count_places, count_values, texts
@@ -83,11 +84,14 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
             # A column that is not there, or twice, is a problem already.
             findings[at] = Finding(stated(goal, source.counts), None)
             continue
-        is_distance = isinstance(goal, TCloseness) and goal.distance != "equal"
-        asked = _Asked(at, goal, _rule(goal), "number" if is_distance else f"number{at}")
-        queries.setdefault((goal.form if is_distance else None, goal.columns), []).append(asked)
+        asked = _Asked(at, goal, _rule(goal), "number" if goal.needs_kind else f"number{at}")
+        form = goal.form or goal.type if goal.needs_kind else None
+        queries.setdefault((form, goal.columns), []).append(asked)
     for (distance, _), query in queries.items():
-        findings |= _measured(source, query) if distance is None else _distances(source, query)
+        if distance is None:
+            findings |= _measured(source, query)
+        else:
+            findings |= _ranges(source, query) if distance == "range" else _distances(source, query)
     k = judge_k(source, recipe.privacy.k, facts.smallest, smaller)
     return [k, *(findings[at] for at in range(len(recipe.privacy.goal)))]
 
@@ -130,6 +134,8 @@ def _rule(goal: Goal) -> Rule:
         return at_most("verify.alpha", goal.alpha)
     if isinstance(goal, BetaLikeness):
         return at_most("verify.beta", goal.beta)
+    if isinstance(goal, ValueRange):
+        return at_least("verify.range", goal.e, slack=goal.e * SLACK)
     return below("verify.delta", goal.delta)
 
 
@@ -180,6 +186,24 @@ def _distances(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
         numbers = hierarchical(source, count_places(source, name, placed.places), placed)
     else:
         numbers = ordered(source, count_places(source, name, placed))
+    return _judged(source, asked, numbers)
+
+
+def _ranges(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
+    """Measure goals on the range of one column's numbers."""
+    (name,) = asked[0].goal.columns
+    found = units(source.recipe, name, texts(source, name), source.table.stored(name))
+    if isinstance(found, Problem):
+        return {each.at: Finding(stated(each.goal, source.counts), found) for each in asked}
+    counts = count_places(source, name, found.places)
+    numbers = source.spark.sql(
+        "SELECT any_value(n_rows) AS n_rows, "
+        "coalesce(CAST(max(value) - min(value) AS DOUBLE) / :per_one, 0D) AS number "
+        "FROM {totals} LEFT JOIN {counted} USING (class) GROUP BY class",
+        args={"per_one": float(found.per_one)},
+        totals=counts.totals,
+        counted=counts.counted,
+    )
     return _judged(source, asked, numbers)
 
 
