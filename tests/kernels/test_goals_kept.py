@@ -55,6 +55,7 @@ KINDS = {
     "basic": ({"type": "beta-likeness"}, "beta", [0.2, 0.5, 2 / 3, 1.0, 3.0]),
     "enhanced": ({"type": "beta-likeness", "variant": "enhanced"}, "beta", [0.2, 0.5, 2 / 3, 1.0, 3.0]),
     "delta": ({"type": "delta-disclosure"}, "delta", [0.3, 0.5, 1.0, 3.0]),
+    "range": ({"type": "range"}, "e", [0.1, 0.2, 0.3, 0.4]),
 }
 
 
@@ -63,7 +64,7 @@ def goals(draw):
     """A goal as a recipe has it, with its kind beside it."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     keys, bound, bounds = KINDS[kind]
-    of_kind = {"ordered": ["s"], "hierarchical": ["t"]}
+    of_kind = {"ordered": ["s"], "hierarchical": ["t"], "range": ["number"]}
     columns = of_kind.get(kind, ["s", "s", "label", ["s", "label"]])
     goal = {**keys, "column": draw(st.sampled_from(columns)), bound: draw(st.sampled_from(bounds))}
     if kind == "recursive":
@@ -158,6 +159,10 @@ def kept(draw, people=False, max_rows=36, max_k=4, kinds=RANGES_AND_TREES):
         "role": "sensitive", "kind": "categorical", "hierarchy": {"n0": nested(parent)},
     }  # fmt: skip
     data["columns"]["s"] = {"role": "sensitive", "kind": "ordinal", "order": order}
+    # Tenths, whose differences floats get wrong.
+    numbers = [None if value is None else f"0.{DOMAIN.index(value) + 1}" for value in values]
+    table = table.with_columns(number=pl.Series(numbers, dtype=pl.String))
+    data["columns"]["number"] = {"role": "sensitive", "kind": "numeric"}
     if people:
         who = st.integers(0, draw(st.integers(1, n_rows)))
         table = table.with_columns(who=pl.Series(draw(st.lists(who, min_size=n_rows, max_size=n_rows))))

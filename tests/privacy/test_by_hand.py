@@ -50,6 +50,14 @@ def test_distinct_and_frequency_diversity(text):
         assert goals.is_frequent(values, l) == (l <= most)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "apart"),
+    [([3, 7, 5], 4), ([2, 2], 0), ([None, 9], 0), ([], 0), (["0.1", "0.3"], F(1, 5)), ([-4, None, 4], 8)],
+)
+def test_range(numbers, apart):
+    assert goals.value_range(numbers) == apart
+
+
 @pytest.mark.parametrize("text", DIVERSITY)
 def test_recursive_diversity_begins_above_the_least_c(text):
     for l, least in enumerate(DIVERSITY[text][2], start=1):

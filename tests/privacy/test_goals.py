@@ -22,6 +22,7 @@ from tests.reference import goals as reference
 from tests.strategies import leaves, nested, parents
 
 NO_VALUE = {"distinct": 0, "frequency": inf, "entropy": 0, "recursive": 0}  # all other goals: 0
+ASK_FOR_VALUES = ("distinct", "entropy", "recursive", "range")
 
 
 def exact(bound):
@@ -45,9 +46,19 @@ class Seen:
         counts = reference.count(self.values)
         return Fraction(max(counts.values()), self.holders) if counts else Fraction(0)
 
+    def value_range(self):
+        return reference.value_range([number_of(value) for value in self.values])
+
     def ordered(self):
         present = reference.count(self.table)
         return reference.ordered(self.values, self.table, [value for value in self.order if value in present])
+
+
+def number_of(value):
+    """A value as a number: 0.5 is itself, n7 is 7 tenths, and b is 1."""
+    if not value[0].isalpha():
+        return Fraction(value)
+    return Fraction(int(value[1:]) if value[1:].isdigit() else ord(value[0]) - ord("a"), 10)
 
 
 def frequency(seen):
@@ -77,7 +88,7 @@ class Kind:
 
     @property
     def is_lowest(self):
-        return self.bound == "l"
+        return self.bound in ("l", "e")
 
 
 def at_most(keys, bound, bounds, number):
@@ -132,8 +143,12 @@ KINDS = {
         lambda seen: reference.delta(seen.values, seen.table),
         lambda seen, delta: reference.is_delta_private(seen.values, seen.table, delta),
     ),
+    "range": Kind(
+        {"type": "range"}, "e", [0.1, 0.2, 0.3, 0.5, 0.7], Seen.value_range,
+        lambda seen, e: seen.value_range() >= exact(e),
+    ),
 }  # fmt: skip
-PLAIN = [name for name in KINDS if name not in ("ordered", "hierarchical")]
+PLAIN = [name for name in KINDS if name not in ("ordered", "hierarchical", "range")]
 ROUNDED = ("entropy", "delta")  # logarithms; every other number is one division, and equal to the last bit
 
 
@@ -157,11 +172,13 @@ class Case:
             "row": {"role": "quasi", "kind": "numeric"},
             "s": {"role": "sensitive", "kind": "ordinal", "order": self.order},
             "in_tree": {"role": "sensitive", "kind": "categorical", "hierarchy": {"n0": nested(self.parent)}},
+            "number": {"role": "sensitive", "kind": "numeric"},
         }
         data = {
             "row": range(len(self.values)),
             "s": pl.Series(self.values, dtype=pl.String),
             "in_tree": pl.Series(self.values, dtype=pl.String),
+            "number": [None if value is None else float(number_of(value)) for value in self.values],
         }
         if self.people is not None:
             columns["who"], data["who"] = {"role": "subject"}, self.people
@@ -228,7 +245,7 @@ def cases(draw, max_classes=3, people=False, may_suppress=True, max_rows=24):
 
 
 def column_of(name):
-    return "in_tree" if name == "hierarchical" else "s"
+    return {"hierarchical": "in_tree", "range": "number"}.get(name, "s")
 
 
 def drawn_goals(data):
@@ -461,7 +478,7 @@ def test_one_value_is_at_no_distance_and_not_diverse(parent, text):
     for name, kind in KINDS.items():
         judgement = case.judge(kind.goal(kind.bounds[0] or 0.0, column_of(name)))
         assert judgement.achieved == (expected.get(name, 0),), name
-        assert judgement.holds == (name != "alpha",), name
+        assert judgement.holds == (name not in ("alpha", "range"),), name
 
 
 def test_a_tree_of_one_leaf_is_no_distance():
@@ -479,7 +496,7 @@ def test_a_table_without_any_value_gives_nothing_away(values, labels):
     for name, kind in KINDS.items():
         judgement = case.judge(kind.goal(kind.bounds[0], column_of(name)))
         assert judgement.achieved == (NO_VALUE.get(name, 0),), name
-        assert judgement.holds == (name not in ("distinct", "entropy", "recursive"),), name
+        assert judgement.holds == (name not in ASK_FOR_VALUES,), name
 
 
 # aab and --: the class without a value asks nothing of those that compare, and has none for those that count.
@@ -487,7 +504,7 @@ def test_a_class_without_any_value():
     case = Case(["a", "a", "b", None, None], [0, 0, 0, 1, 1], ["a", "b"], AB)
     for name, kind in KINDS.items():
         good = case.judge(kind.goal(kind.bounds[0], column_of(name))).good
-        assert good[1] == (name not in ("distinct", "entropy", "recursive")), name
+        assert good[1] == (name not in ASK_FOR_VALUES), name
         worst = case.judge(kind.goal(kind.bounds[0], column_of(name))).achieved[0]
         first = kind.number(case.seen(0))
         second = NO_VALUE.get(name, 0)

@@ -6,7 +6,9 @@ Written from
 - Li, Li, Venkatasubramanian (2007), "t-closeness: privacy beyond k-anonymity and l-diversity";
 - Wong, Li, Fu, Wang (2006), "(alpha,k)-anonymity";
 - Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee": beta-likeness;
-- Brickell, Shmatikov (2008), "The cost of privacy": delta-disclosure privacy.
+- Brickell, Shmatikov (2008), "The cost of privacy": delta-disclosure privacy;
+- Zhang, Koudas, Srivastava, Yu (2007), "Aggregate query answering on anonymized tables": the range e of
+  (k,e)-anonymity, whose k distinct values are distinct l-diversity.
 
 `values` are the sensitive values of one class, `table` those of all released rows, the class's among them; p
 is a value's share of the table, q its share of the class. Counts, shares and distances are exact; logarithms
@@ -17,7 +19,7 @@ Settled here:
 - Every test but two lets the bound itself pass: recursive (c,l) is r1 < c(...), and delta-disclosure
   |ln(q/p)| < delta. Entropy may fall short of l by 1e-9, since it is rounded.
 - A class without any value has no distribution. A goal that asks for values is not met, there being none:
-  distinct and entropy are 0 (entropy is never above distinct), and no c will do for recursive (c,l). A goal
+  distinct, entropy (never above distinct) and range are 0, and no c will do for recursive (c,l). A goal
   that bounds what a class gives away about a value is met, since whoever finds a person there knows no more
   than the table tells: the largest share, beta, delta and the earth mover's distances are 0, and frequency
   is infinite, l times 0 being at most 0. So a table without any value divides by nothing either.
@@ -220,6 +222,15 @@ def delta(values, table):
 def is_delta_private(values, table, bound):
     """|ln(q/p)| < delta for every value of the table."""
     return delta(values, table) < bound
+
+
+# Range
+
+
+def value_range(numbers):
+    """How far the largest number is above the smallest; 0 without any."""
+    present = [Fraction(number) for number in numbers if number is not None]
+    return max(present) - min(present) if present else Fraction(0)
 
 
 # The whole table

@@ -7,7 +7,8 @@ has it: 0 when the goal holds, else at least 1e-9. Settled here:
 - What is lacking: distinct (l - d) / l; entropy (l - number) / l; recursive (r1 - c tail) / number of values,
   and 2 without any; frequency l share - 1; alpha share / alpha - 1; t distance - t; beta the largest gain /
   limit of the values that gain, less 1, the limit beta or, enhanced, min(beta, -ln p); delta the number of
-  values that the class lacks altogether, and max(0, largest / delta - 1) for the others.
+  values that the class lacks altogether, and max(0, largest / delta - 1) for the others; range
+  (e - range) / e, and 2 without any value.
 - With a subject column a value's count is the number of people who have it, in the class and in the table.
   The share (frequency, alpha) is of the people with any value; other goals divide by the sum of the counts.
 - A value helps when one more person with it makes the lack of a goal that fails smaller, whatever this does
@@ -39,7 +40,8 @@ class Asked:
     """A goal: its kind, its threshold, and the value of each row (None: missing).
 
     Kinds: distinct, frequency, entropy, recursive (with `c`), equal, ordered (with `order`, the domain in
-    ascending order), hierarchical (with `parent`, node -> parent), alpha, basic, enhanced, delta.
+    ascending order), hierarchical (with `parent`, node -> parent), alpha, basic, enhanced, delta, range (of
+    numbers).
     """
 
     kind: str
@@ -152,6 +154,8 @@ def holds(goal, seen, table):
         return reference.is_basic_beta_like(values, table, exact(bound))
     if goal.kind == "enhanced":
         return reference.is_enhanced_beta_like(values, table, exact(bound))
+    if goal.kind == "range":
+        return bool(values) and reference.value_range(values) >= exact(bound)
     assert goal.kind == "delta"
     return reference.is_delta_private(values, table, bound)
 
@@ -170,6 +174,8 @@ def shortfall(goal, seen, table):
         return bound * (seen.most / seen.holders) - 1
     if goal.kind == "alpha":
         return seen.most / seen.holders / bound - 1
+    if goal.kind == "range":
+        return (bound - float(reference.value_range(values))) / bound if values else 2.0
     if goal.kind in DISTANCES:
         return float(distance(goal, values, table)) - bound
     if goal.kind in ("basic", "enhanced"):

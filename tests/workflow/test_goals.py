@@ -15,12 +15,12 @@ from shoal.errors import InfeasibleError
 from shoal.recipe import Recipe
 from shoal.table.write import write_table
 from shoal.workflow.prepare import prepare
-from tests.privacy.test_goals import KINDS, Seen
+from tests.privacy.test_goals import KINDS, Seen, column_of
 from tests.profiles import few
 from tests.reference.goals import entropy
 from tests.test_contract import NAMES, every_method
 
-# The sensitive columns: one with an order, one with a tree, one with nothing.
+# The sensitive columns: one with an order, one with a tree, one with nothing, one of numbers.
 ORDER = ["a", "b", "c", "d"]
 TREE = {"all": {"ab": ["a", "b"], "cd": ["c", "d"]}}
 PARENT = {"all": None, "ab": "all", "cd": "all", "a": "ab", "b": "ab", "c": "cd", "d": "cd"}
@@ -28,7 +28,9 @@ SENSITIVE = {
     "s": {"role": "sensitive", "kind": "ordinal", "order": ORDER},
     "in_tree": {"role": "sensitive", "kind": "categorical", "hierarchy": TREE},
     "other": {"role": "sensitive"},
+    "number": {"role": "sensitive", "kind": "numeric"},
 }
+NUMBERS = {"a": "0.1", "b": "0.2", "c": "0.3", "d": "0.5", None: None}
 QUASI = {
     "age": ({"kind": "numeric"}, [1, 2, 3, 5, 8, 13], pl.Int64),
     "land": ({"hierarchy": {"World": {"Asia": ["Iran", "India"], "America": ["Peru"]}}},
@@ -52,7 +54,7 @@ def columns_of(asked):
         return [["s", "other"]]
     if asked == "two":
         return ["s", "other"]
-    return ["in_tree" if asked == "hierarchical" else "s"]
+    return [column_of(asked)]
 
 
 class Made:
@@ -190,6 +192,8 @@ def made(rng, asked, max_rows=16, max_k=4, **privacy):
     quasi = {name: cells(QUASI[name][1], rng.choice([0, 0.2])) for name in names}
     domain = rng.choice([ORDER, ORDER, ORDER[:2], ["a", "a", "a", "b", "c"], ["a"], [None]])
     sensitive = {name: cells(domain, rng.choice([0, 0.2])) for name in used_by(asked)}
+    if "number" in sensitive:
+        sensitive["number"] = [NUMBERS[value] for value in sensitive["number"]]
     if "other" in sensitive:
         sensitive["other"] = cells(ORDER[:3], rng.choice([0, 0.2]))
     pairs = zip(ASKED[asked], columns_of(asked), strict=True)
@@ -267,10 +271,26 @@ def test_edges(edge, method):
 @pytest.mark.parametrize("kind", KINDS)
 def test_classes_of_one_value_are_repaired(kind, method):
     bound = {"distinct": 2, "frequency": 2, "entropy": 2, "recursive": 2, "alpha": 0.5}.get(kind, 0.1)
-    column = "in_tree" if kind == "hierarchical" else "s"
+    column = column_of(kind)
+    values = ["0.1"] * 6 + ["0.2"] * 6 if column == "number" else ["a"] * 6 + ["d"] * 6
     quasi = {"age": [1] * 6 + [13] * 6, "land": ["Iran"] * 6 + ["Peru"] * 6}
-    case = Made(quasi, {column: ["a"] * 6 + ["d"] * 6}, [(kind, bound, column)], k=3)
+    case = Made(quasi, {column: values}, [(kind, bound, column)], k=3)
     assert case.released(method) == list(range(12))
+
+
+# Neighbours in age earn nearly the same, so that classes of neighbours are diverse and still tell the salary.
+@every_method
+def test_salaries_that_are_close_do_not_share_a_class(method):
+    salaries = [1000 + 10 * at for at in range(6)] + [5000 + 10 * at for at in range(6)]
+    table = pl.DataFrame({"age": list(range(20, 26)) + list(range(60, 66)), "salary": salaries})
+    columns = {"age": {"role": "quasi", "kind": "numeric"}, "salary": {"role": "sensitive"}}
+    goals = [{"type": "l-diversity", "column": "salary", "l": 3}]
+    recipe = {"columns": columns, "privacy": {"k": 3, "goal": goals}, "method": {"name": method}}
+    goals.append({"type": "range", "column": "salary", "e": 500.0})
+    release = shoal.anonymize(table, Recipe.from_dict(recipe))
+    ranges = release.frame.group_by("age").agg(pl.col("salary").max() - pl.col("salary").min())
+    assert ranges["salary"].min() >= 500
+    assert release.goals[2].achieved == ranges["salary"].min()
 
 
 # Brute force: all partitions of small tables.

@@ -125,6 +125,13 @@ def tuples_of(values: IntArray, sizes: LongArray, span: IntArray) -> Any:
     return _tuples(codes, values, sizes, span)
 
 
+def tuples_of_rows(encoded: Encoded, fixed: FixedColumns) -> Any:
+    """Return all rows of a table, equal ones too and in any order, as the kernels take different ones."""
+    rows = np.arange(encoded.n_rows)
+    values = np.concatenate([fixed.position, fixed.leaf])
+    return _tuples(_dense_codes(encoded, rows), values, np.ones(encoded.n_rows, np.int64), fixed.span)
+
+
 def _tuples(codes: list[LongArray], values: IntArray, sizes: LongArray, span: IntArray) -> Any:
     from shoal.kernels.nearest import Tuples
 

@@ -19,7 +19,8 @@ from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import sort_front
 
 # From EQUAL on, a class is compared with the whole release.
-DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(11)
+DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, ALPHA, RANGE = range(6)
+EQUAL, ORDERED, TREE, BASIC, ENHANCED, DELTA = range(6, 12)
 PEOPLE, ROWS = range(2)  # of the size of a tally
 ROUNDING = 1e-9  # by which an entropy may fall short: it is a sum of rounded logarithms
 
@@ -29,13 +30,14 @@ class Goals(NamedTuple):
 
     k: int  # people that a class needs
     kind: np.ndarray  # int64 (G)
-    bound: np.ndarray  # float64 (G): l, t, alpha, beta or delta
-    second: np.ndarray  # float64 (G): c
+    bound: np.ndarray  # float64 (G): l, t, alpha, beta, delta or e
+    second: np.ndarray  # float64 (G): c; of a range, how many units of `number` are 1
     begin: np.ndarray  # int64 (G + 1): where each goal's values begin among all V
     code: np.ndarray  # int32 (G, n): the value of each row, -1 for none
     person: np.ndarray  # int32 (n)
     pair: np.ndarray  # int32 (G, n): a number for each person with a value, -1 for none
     whole: np.ndarray  # int64 (V): how many people of the whole release have each value
+    number: np.ndarray  # float64 (V): of a range, each value in units, ascending; otherwise 0
     parent: np.ndarray  # int32 (nodes): of the trees, one goal after the other; -1 for a root
     height: np.ndarray  # int64 (nodes)
     node_at: np.ndarray  # int64 (G + 1): where each goal's nodes begin
@@ -260,6 +262,20 @@ def judged_recursively(bound, second, counts, begin, end, pairs, room):
 
 
 @inner
+def judged_range(goals, g, bound, counts, pairs):
+    """Judge how far the largest number of a class is above its smallest; see `judged`."""
+    if pairs == 0:
+        return False, 0.0, 2.0  # any value is better than none
+    low, high = goals.begin[g], goals.begin[g + 1] - 1
+    while counts[low] == 0:
+        low += 1
+    while counts[high] == 0:
+        high -= 1
+    apart = (goals.number[high] - goals.number[low]) / goals.second[g]
+    return apart >= bound, apart, (bound - apart) / bound
+
+
+@inner
 def judged_alone(kind, bound, second, counts, begin, end, pairs, holders, room):
     """Judge a class by its own values; see `judged`."""
     if kind == DISTINCT:
@@ -315,6 +331,8 @@ def judged(goals, g, counts, pairs, holders, room):
     kind, bound = goals.kind[g], goals.bound[g]
     if kind >= EQUAL:
         holds, achieved, lack = judged_against_all(goals, g, kind, bound, counts, pairs, room)
+    elif kind == RANGE:
+        holds, achieved, lack = judged_range(goals, g, bound, counts, pairs)
     else:
         holds, achieved, lack = judged_alone(
             kind, bound, goals.second[g], counts, goals.begin[g], goals.begin[g + 1], pairs, holders, room

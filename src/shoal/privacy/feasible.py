@@ -11,15 +11,18 @@ people or too few different values; anything else has to be tried.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from shoal.arrays import BoolArray
+from shoal.arrays import BoolArray, LongArray
 from shoal.errors import Fault, InfeasibleError
 from shoal.privacy.goal import Obstacle
 from shoal.privacy.goalset import GoalSet, obstacle_of
-from shoal.recipe.goals import Goal, LDiversity
+from shoal.recipe.goals import Goal, LDiversity, ValueRange
+from shoal.table.columns import Encoded, SensitiveColumn
 
 
 def rows_to_leave_out(goals: GoalSet, may_suppress: int, random: np.random.Generator) -> BoolArray:
@@ -67,7 +70,7 @@ def _failing(goals: GoalSet, tally: Any) -> list[int]:
 def _is_decisive(goals: GoalSet, goal: Goal) -> bool:
     """Return whether a goal that the whole table fails is infeasible for every partition."""
     if goals.counts_people:
-        return isinstance(goal, LDiversity) and goal.variant == "distinct"
+        return isinstance(goal, ValueRange) or (isinstance(goal, LDiversity) and goal.variant == "distinct")
     return not goal.compares
 
 
@@ -98,3 +101,80 @@ def _obstacle(goals: GoalSet, tally: Any, g: int) -> Obstacle:
     names = ", ".join(f"`{name}`" for name in goal.columns)
     name = f"column {names}" if len(goal.columns) == 1 else f"columns {names} together"
     return obstacle_of(goal, name, counts)
+
+
+@dataclass(frozen=True, repr=False)  # a repr would show counts of values
+class Counted:
+    """What a whole table has of the values that one goal counts.
+
+    Parameters
+    ----------
+    column : SensitiveColumn
+        Its codes are not looked at.
+    people : ndarray of shape (n_values,), int64
+        How many people have each value.
+    holders : int
+        How many people have any.
+    """
+
+    column: SensitiveColumn
+    people: LongArray
+    holders: int
+
+
+def faults_of_counts(
+    counted: Sequence[Counted], goals: Sequence[Goal], k: int, people: int, may_suppress: int, *, shared: bool
+) -> list[Fault]:
+    """Return the goals that no partition of a table meets, from counts alone: quick for any number of rows.
+
+    Each goal is judged by itself, as if all rows that may be suppressed were suppressed in its favour. So
+    what is found is infeasible; goals that only fail together are found when rows are clustered. `shared`
+    says that people may have several rows.
+    """
+    nobody = np.zeros(0, np.int32)
+    columns = tuple(replace(one.column, codes=nobody, whole=one.people) for one in counted)
+    rows = Encoded((), nobody.astype(np.int64), sensitive=columns, person=nobody if shared else None)
+    asked = GoalSet(rows, list(goals), k)
+    levelled = [_levelled(one.people, may_suppress) for one in counted]
+    hopeless = set(_failing(asked, _tally(asked, counted, levelled, people)))
+    tally = _tally(asked, counted, [one.people for one in counted], people)
+    failing = _failing(asked, tally)
+    found = faults_of(asked, tally, may_suppress)
+    n_others = len(found) - len(failing)  # too few people
+    return found[:n_others] + [
+        fault for g, fault in zip(failing, found[n_others:], strict=True) if g in hopeless
+    ]
+
+
+def _tally(goals: GoalSet, counted: Sequence[Counted], counts: Sequence[LongArray], people: int) -> Any:
+    from shoal.kernels import goals as kernel
+
+    size = np.zeros(2, np.int64)
+    size[kernel.PEOPLE] = size[kernel.ROWS] = people
+    lost = [int(one.people.sum() - left.sum()) for one, left in zip(counted, counts, strict=True)]
+    return kernel.empty_tally(goals.kernel)._replace(
+        counts=np.concatenate([*counts, np.zeros(0, np.int64)]).astype(np.int64),
+        pairs=np.array([left.sum() for left in counts], np.int64),
+        holders=np.array([one.holders - gone for one, gone in zip(counted, lost, strict=True)], np.int64),
+        size=size,
+    )
+
+
+def _levelled(counts: LongArray, rows: int) -> LongArray:
+    """Take rows away from the most frequent values, one by one, until all are equally frequent.
+
+    Examples
+    --------
+    >>> _levelled(np.array([9, 4, 1]), 6).tolist(), _levelled(np.array([9, 4, 1]), 13).tolist()
+    ([4, 3, 1], [1, 1, 1])
+    """
+    present = counts[counts > 0]
+    low, high = (int(present.min()), int(present.max())) if len(present) else (0, 0)
+    rows = min(rows, int(np.maximum(counts - low, 0).sum()))
+    while low < high:  # find the level above which nothing is left
+        level = (low + high) // 2
+        low, high = (level + 1, high) if np.maximum(counts - level, 0).sum() > rows else (low, level)
+    left: LongArray = np.minimum(counts, low)
+    spare = rows - int((counts - left).sum())
+    left[np.flatnonzero(left == low)[::-1][:spare]] -= 1
+    return left

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import BoolArray, FloatArray, IntArray, LongArray
-from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness
+from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness, value_range
 from shoal.privacy.goal import Measure, Obstacle
 from shoal.recipe import Recipe
-from shoal.recipe.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness
+from shoal.recipe.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness, ValueRange
 from shoal.table.columns import Encoded, SensitiveColumn
 
 _FILES: dict[type[Goal], ModuleType] = {
@@ -22,6 +22,7 @@ _FILES: dict[type[Goal], ModuleType] = {
     AlphaK: alpha,
     BetaLikeness: likeness,
     DeltaDisclosure: disclosure,
+    ValueRange: value_range,
 }
 
 
@@ -125,7 +126,7 @@ def obstacle_of(goal: Goal, name: str, counts: LongArray) -> Obstacle:
 
 
 def holds_on(goal: Goal, counts: list[int]) -> bool:
-    """Return whether values with these counts meet a goal that does not compare them with the release."""
+    """Return whether values with these counts meet a goal that asks for nothing but counts."""
     from shoal.kernels import goals as kernel
 
     asked, found = measure_of(goal), np.array(counts, np.int64)
@@ -133,6 +134,7 @@ def holds_on(goal: Goal, counts: list[int]) -> bool:
     goals = kernel.Goals(
         k=0, kind=np.array([asked.kind]), bound=np.array([asked.bound]), second=np.array([asked.second]),
         begin=np.array([0, len(found)]), code=empty, person=empty[0], pair=empty, whole=found,
+        number=np.zeros(len(found)),
         parent=empty[0], height=nothing, node_at=np.zeros(2, np.int64),
         leaf_node=np.zeros(len(found), np.int32),
     )  # fmt: skip
@@ -172,17 +174,28 @@ def _kernel_goals(
         k=k,
         kind=np.array([measure.kind for measure in measures], np.int64),
         bound=np.array([measure.bound for measure in measures], np.float64),
-        second=np.array([measure.second for measure in measures], np.float64),
+        second=np.array(
+            [
+                column.units if column.numbers is not None else measure.second
+                for column, measure in zip(columns, measures, strict=True)
+            ],
+            np.float64,
+        ),
         begin=begin,
         code=_stacked([column.codes for column in columns], n),
         person=person.astype(np.int32),
         pair=_stacked([_pairs(column, person) for column in columns], n),
         whole=np.zeros(int(begin[-1]), np.int64),
+        number=np.concatenate([*map(_numbers, columns), np.zeros(0)]),
         parent=np.concatenate([*parents, np.zeros(0)]).astype(np.int32),
         height=np.concatenate([*heights, np.zeros(0)]).astype(np.int64),
         node_at=np.cumsum([0, *(len(parent) for parent in parents)], dtype=np.int64),
         leaf_node=np.concatenate([*leaves, np.zeros(0)]).astype(np.int32),
     )
+
+
+def _numbers(column: SensitiveColumn) -> FloatArray:
+    return np.zeros(column.n_values) if column.numbers is None else column.numbers
 
 
 def _pairs(column: SensitiveColumn, person: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Fault
-from shoal.recipe.goals import TYPES
+from shoal.recipe.goals import TYPES, ValueRange
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.sections import (
     LONGEST_TEXT,
@@ -352,6 +352,9 @@ def _goal_faults(recipe: Recipe) -> list[Fault]:
         if len(set(goal.columns)) < len(goal.columns):
             faults.append(Fault("recipe.invalid", f"{which} names a column twice.", "name each column once"))
         distance = getattr(goal, "distance", "equal")
+        if isinstance(goal, ValueRange) and len(goal.columns) > 1:
+            message = f"{which} is not defined for several columns together."
+            faults.append(Fault("recipe.invalid", message, "give each column a goal of its own"))
         if distance != "equal" and len(goal.columns) > 1:
             message = f"{which} has the distance {distance}, which is not defined for several columns."
             faults.append(Fault("recipe.invalid", message, 'set distance = "equal", or name one column'))
@@ -450,8 +453,7 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
             message = f"The engine `spark` does not induce hierarchies (column `{name}`)."
             hint = "build a hierarchy file from a sample: shoal hierarchy build --induce"
             faults.append(Fault("recipe.not_available", message, hint))
-    by_spark = recipe.engine.name == "spark" and not recipe.input.query
-    if (recipe.input.table and not by_spark) or recipe.input.query or _is_address(recipe.input.path):
+    if recipe.input.query or _is_address(recipe.input.path):
         faults.append(_not_yet("reading from a database"))
     return faults
 

@@ -37,6 +37,11 @@ class _Goal(BaseModel):
         found: str | None = getattr(self, "variant", getattr(self, "distance", None))
         return found
 
+    @property
+    def needs_kind(self) -> bool:
+        """Whether the goal depends on how far apart values are, not only on which are equal."""
+        return getattr(self, "distance", "equal") != "equal"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys of the goal that have a value."""
         return {key: value for key, value in self.model_dump().items() if value is not None}
@@ -121,6 +126,24 @@ class DeltaDisclosure(_Goal):
         return self.delta
 
 
+class ValueRange(_Goal):
+    """The largest number of a class is at least e above its smallest."""
+
+    more_is_better = True
+    type: Literal["range"]
+    e: float = Field(gt=0, allow_inf_nan=False)
+
+    @property
+    def needs_kind(self) -> bool:
+        """Numbers are subtracted."""
+        return True
+
+    @property
+    def asked(self) -> float:
+        """The threshold."""
+        return self.e
+
+
 class _RiskGoal(BaseModel):
     """Base of the goals about the risk of re-identification, which no sensitive column matters for."""
 
@@ -160,7 +183,7 @@ class AverageRisk(_RiskGoal):
         return self.threshold
 
 
-Goal = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure
+Goal = LDiversity | TCloseness | AlphaK | BetaLikeness | DeltaDisclosure | ValueRange
 RiskGoal = KMap | AverageRisk
 AnyGoal = Annotated[Goal | RiskGoal, Field(discriminator="type")]
 _SCHEMAS = get_args(Goal) + get_args(RiskGoal)

@@ -77,6 +77,18 @@ def order_of(table: list[Any]) -> list[Any]:
     return [value for value in ORDER if value in table]
 
 
+def as_number(value: str) -> Fraction:
+    """a is a tenth, b two."""
+    return Fraction(ord(value) - ord("a") + 1, 10)
+
+
+def cells(rows: list[Row], kind: str) -> list[Row]:
+    """The same rows, with numbers where the goal is about them."""
+    if kind != "range":
+        return rows
+    return [(row[0], row[1] and str(float(as_number(row[1])))) for row in rows]
+
+
 # For each kind: the goal without its bound, what its column needs, the number of a class, which is worst.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any], Callable[..., Any], Callable[..., Any]]] = {
     "distinct": ({"type": "l-diversity"}, {}, lambda v, _: reference.distinct(v), min),
@@ -100,6 +112,10 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any], Callable[..., Any], Calla
     "basic": ({"type": "beta-likeness"}, {}, reference.basic_beta, max),
     "enhanced": ({"type": "beta-likeness", "variant": "enhanced"}, {}, reference.enhanced_beta, max),
     "delta": ({"type": "delta-disclosure"}, {}, reference.delta, max),
+    "range": (
+        {"type": "range"}, {"kind": "numeric"},
+        lambda v, _: reference.value_range([value and as_number(value) for value in v]), min,
+    ),
 }  # fmt: skip
 BOUND = {
     "l-diversity": "l",
@@ -107,8 +123,13 @@ BOUND = {
     "alpha-k": "alpha",
     "beta-likeness": "beta",
     "delta-disclosure": "delta",
+    "range": "e",
 }
-CODES = {"l": "verify.l", **{name: f"verify.{name}" for name in ("t", "alpha", "beta", "delta")}}
+CODES = {
+    "l": "verify.l",
+    "e": "verify.range",
+    **{name: f"verify.{name}" for name in ("t", "alpha", "beta", "delta")},
+}
 
 
 def asked_of(kind: str, *bounds: float) -> Recipe:
@@ -125,6 +146,7 @@ def holds_by_definition(kind: str, classes: list[list[Any]], bound: float) -> bo
         "recursive": lambda v, _: reference.is_recursive(v, 1.5, int(bound)),
         "enhanced": lambda v, t: reference.is_enhanced_beta_like(v, t, Fraction(bound)),
         "delta": lambda v, t: reference.is_delta_private(v, t, bound),
+        "range": lambda v, t: float(number(v, t)) >= bound,
     }
     number = KINDS[kind][2]
     return reference.holds_for_table(classes, tests.get(kind, lambda v, t: float(number(v, t)) <= bound))
@@ -140,6 +162,8 @@ def bounds(kind: str, number: float) -> list[float]:
     if kind == "entropy":
         near = [number - 1e-6, number, number + 9e-10, number + 1e-6]
         return [bound for bound in near if bound >= 1]
+    if kind == "range":  # a bound that is missed by rounding alone is met
+        return [bound for bound in (number - 1e-9, number, number + 1e-9) if bound > 0] or [0.1]
     near = [math.nextafter(number, 0), number, math.nextafter(number, 9), number / 2 + 0.3]
     lowest = 0 if kind in ("equal", "ordered", "hierarchical") else 1e-300
     highest = 1e9 if kind in ("basic", "enhanced", "delta") else 1
@@ -160,7 +184,7 @@ def test_numbers_and_verdicts_are_those_of_the_definition(kind: str, rows: list[
     classes = by_class(rows)
     number = float(worst(classes, KINDS[kind][2], KINDS[kind][3]))
     near = bounds(kind, number)
-    verdict = verify_table(table(rows), asked_of(kind, *near))
+    verdict = verify_table(table(cells(rows, kind)), asked_of(kind, *near))
     for bound, goal in zip(near, verdict.goals[1:], strict=True):
         assert goal.asked == bound
         if kind == "entropy":
@@ -178,9 +202,9 @@ def test_a_file_says_the_same_as_a_table(rows: list[Row], kind: str) -> None:
     asked = asked_of(kind, 1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "out.csv")
-        arrow_csv.write_csv(table(rows), path)
+        arrow_csv.write_csv(table(cells(rows, kind)), path)
 
-        assert verify(path, asked) == verify_table(table(rows), asked)
+        assert verify(path, asked) == verify_table(table(cells(rows, kind)), asked)
 
 
 # Two classes of ten: nine times a and once b, five times a and five times b. p(a) = 0.7, p(b) = 0.3.
@@ -205,12 +229,14 @@ BY_HAND = [
     ("enhanced", 0.66, 2 / 3, False),
     ("delta", 1.0987, math.log(3), True),  # b in the first class: ln(0.1 / 0.3)
     ("delta", math.log(3), math.log(3), False),  # the bound itself is too far
+    ("range", 0.1, 0.1, True),  # 0.2 - 0.1 in both
+    ("range", 0.11, 0.1, False),
 ]
 
 
 @pytest.mark.parametrize(("kind", "asked", "achieved", "holds"), BY_HAND)
 def test_a_table_worked_by_hand(kind: str, asked: float, achieved: float, holds: bool) -> None:
-    goal = measured(TWO, asked_of(kind, asked))
+    goal = measured(cells(TWO, kind), asked_of(kind, asked))
 
     assert (goal.achieved, goal.holds) == (pytest.approx(achieved, rel=1e-15), holds)
     stated = KINDS[kind][0]
@@ -265,6 +291,7 @@ EXPECTED_WITHOUT_VALUES = {
     "distinct": (0, False), "frequency": (None, True), "entropy": (0, False), "recursive": (0, False),
     "equal": (0, True), "ordered": (0, True), "hierarchical": (0, True), "alpha": (0, True),
     "basic": (0, True), "enhanced": (0, True), "delta": (0, True),
+    "range": (0, False),
 }  # fmt: skip
 
 
@@ -281,14 +308,15 @@ def test_a_class_without_values_beside_one_with_them(kind: str) -> None:
     rows = [(0, None)] * 3 + [(1, "a"), (1, "b")]
     achieved = {**{k: v for k, (v, _) in EXPECTED_WITHOUT_VALUES.items()}, "frequency": 2, "alpha": 0.5}
 
-    assert measured(rows, asked_of(kind, 1)).achieved == achieved[kind]
+    assert measured(cells(rows, kind), asked_of(kind, 1)).achieved == achieved[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_value_everywhere(kind: str) -> None:
     one = {"distinct", "frequency", "entropy", "recursive", "alpha"}
 
-    assert measured([(0, "a")] * 3 + [(1, "a")] * 2, asked_of(kind, 1)).achieved == (kind in one)
+    rows = cells([(0, "a")] * 3 + [(1, "a")] * 2, kind)
+    assert measured(rows, asked_of(kind, 1)).achieved == (kind in one)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -320,7 +348,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "range"])
 def test_the_problem_says_how_many_and_how_bad_without_a_cell(kind: str) -> None:
     rows = [(0, "a")] * 9 + [(0, "b")] + [(1, "a")] * 5 + [(1, "b")] * 5 + [(2, "a")] * 14 + [(2, "b")] * 6
     marked = [(c, f"Xq{value}Secret") for c, value in rows]
@@ -344,6 +372,27 @@ def test_the_problem_says_how_many_and_how_bad_without_a_cell(kind: str) -> None
     assert "`s`" in problem.message
     for shown in (verdict, verdict.problems, verdict.goals, verdict.to_dict()):
         assert "Secret" not in f"{shown} {shown!r}"
+
+
+def test_a_range_that_is_too_small_is_counted_without_a_cell() -> None:
+    """The first class is 0.5 wide, the second 3, the third one number."""
+    rows = [(0, "7310.25"), (0, "7310.75"), (1, "1"), (1, "4"), (2, "8"), (2, "8.0"), (2, None)]
+    verdict = verify_table(table(rows), asked_of("range", 1.5))
+
+    (problem,) = verdict.problems
+    assert problem.code == "verify.range"
+    assert problem.message == (
+        "5 rows are in 2 classes without the required range of `s`, at least 1.5; the worst has 0."
+    )
+
+
+def test_a_range_of_texts_is_not_measured() -> None:
+    verdict = verify_table(table([(0, "a")] * 3), recipe({"type": "range", "column": "s", "e": 1.0}))
+
+    assert [(p.code, p.message) for p in verdict.problems] == [
+        ("verify.distance", "Column `s` is not numeric, which the goal range needs.")
+    ]
+    assert not verdict.holds
 
 
 def test_columns_may_count_jointly() -> None:

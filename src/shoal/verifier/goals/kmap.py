@@ -22,6 +22,8 @@ _OWN = {
     "header": True,
     "names": None,
     "encoding": None,
+    "table": None,
+    "catalog": None,
 }  # not the layout of the input
 
 

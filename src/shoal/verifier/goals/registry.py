@@ -20,6 +20,7 @@ from shoal.verifier.goals.ldiversity import l_diversity
 from shoal.verifier.goals.likeness import beta_likeness
 from shoal.verifier.goals.score import Counting, Finding, Score, stated
 from shoal.verifier.goals.tcloseness import t_closeness
+from shoal.verifier.goals.value_range import value_range
 from shoal.verifier.verdict import MeasuredGoal, Problem, count
 
 MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
@@ -28,6 +29,7 @@ MEASURES: dict[str, Callable[[Source, Any], Finding]] = {
     "alpha-k": alpha_k,
     "beta-likeness": beta_likeness,
     "delta-disclosure": delta_disclosure,
+    "range": value_range,
     "k-map": k_map,
     "average-risk": average_risk,
 }
