@@ -14,7 +14,7 @@ help:  ## list the targets
 	@touch $@
 
 .venv/.complete: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench,spark,analysis]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench,spark,analysis,web,excel,statistics]'
 	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
 	@touch $@
@@ -32,10 +32,10 @@ demo-spark: .venv/.spark  ## the same with a million rows on Spark, on this mach
 
 test: .venv/.complete  ## lint, then run all tests
 	$(BIN)/shoal warm --methods all --quiet & $(MAKE) --no-print-directory lint && wait
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15
+	$(BIN)/python -m pytest -n 2 --durations=15
 
 test-slow: .venv/.complete  ## all tests with many more examples, and every method and goal on Adult
-	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --durations=15 --hypothesis-profile=full
+	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 --durations=15 --hypothesis-profile=full
 
 lint: .venv/.complete  ## style, types, spelling
 	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py

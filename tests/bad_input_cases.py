@@ -5,15 +5,22 @@ The cells of every table hold the marks, so that `test_marker` can look for them
 
 from __future__ import annotations
 
+import gzip
 import io
+import sqlite3
 import warnings
+import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import openpyxl
 import polars as pl
 import pyarrow as pa
+import pyreadstat
 import tomli_w
 from pyarrow import feather
 from typer.testing import CliRunner
@@ -252,6 +259,118 @@ def parquet(content: bytes, column: str) -> Builder:
     return flags(content, file="people.parquet", roles={"age": "quasi", column: "keep"})
 
 
+def made(file: str, make: Callable[[Path], Any], *more: str) -> Builder:
+    """Run a file that a function makes."""
+
+    def build(folder: Path) -> list[str]:
+        make(folder / file)
+        return [str(folder / file), *flags(TABLE, *more, file="unused.csv")(folder)[1:]]
+
+    return build
+
+
+def cut(make: Callable[[Path], Any]) -> Callable[[Path], None]:
+    """Return a function that makes a file and leaves out its second half."""
+
+    def make_half(path: Path) -> None:
+        make(path)
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+
+    return make_half
+
+
+def workbook(*titles: str, hidden: bool = False, **cells: Any) -> Callable[[Path], None]:
+    """Make a workbook of sheets with the table, and more cells in the last one."""
+
+    def make(path: Path) -> None:
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title in titles or ("people",):
+            sheet = book.create_sheet(title)
+            for row in (HEADER, *ROWS):
+                sheet.append(row)
+        for place, cell in cells.items():
+            sheet[place] = cell
+        if hidden:
+            sheet.sheet_state = "hidden"
+        book.save(path)
+
+    return make
+
+
+def merged_cells(path: Path) -> None:
+    """Make a workbook with merged cells."""
+    workbook()(path)
+    book = openpyxl.load_workbook(path)
+    book.active.merge_cells("C3:C4")
+    book.save(path)
+
+
+def spss(path: Path) -> None:
+    """Make an SPSS file of the table."""
+    pyreadstat.write_sav(pl.read_csv(TABLE.encode(), infer_schema=False).to_pandas(), str(path))
+
+
+def stata(path: Path) -> None:
+    """Make a Stata file of the table."""
+    pyreadstat.write_dta(pl.read_csv(TABLE.encode(), infer_schema=False).to_pandas(), str(path))
+
+
+def sqlite(*tables: str, cell: Any = MARK) -> Callable[[Path], None]:
+    """Make a database with the table under several names; its last cell may be another."""
+
+    def make(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE VIEW view AS SELECT 1 AS age")
+            for table in tables:
+                database.execute(f"CREATE TABLE {table} ({', '.join(HEADER)})")
+                rows = [*ROWS[:-1], [*ROWS[-1][:-1], cell]]
+                database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?)", rows)
+            database.commit()
+
+    return make
+
+
+def duck(*tables: str) -> Callable[[Path], None]:
+    """Make a DuckDB database with a table under several names."""
+
+    def make(path: Path) -> None:
+        with duckdb.connect(str(path)) as database:
+            for table in tables:
+                database.execute(f"CREATE TABLE {table} AS SELECT '{MARK}' AS name")
+
+    return make
+
+
+def archive(*names: str) -> Callable[[Path], None]:
+    """Make a zip archive with the table under several names."""
+
+    def make(path: Path) -> None:
+        with zipfile.ZipFile(path, "w") as file:
+            for name in names:
+                file.writestr(name, TABLE)
+
+    return make
+
+
+def folder_of(**files: bytes | str) -> Callable[[Path], None]:
+    """Make a folder of files."""
+
+    def make(path: Path) -> None:
+        for name, content in files.items():
+            place = path / name.replace("__", "/").replace("_", ".")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            save(place, content)
+
+    return make
+
+
+def bomb(path: Path) -> None:
+    """Make a small file that unpacks to 300 MB."""
+    path.write_bytes(pa.Codec("zstd").compress(b"0" * (1 << 24)).to_pybytes() * 19)
+
+
 def cities(*roots: str) -> str:
     """Return an ARX hierarchy of all towns, with these roots in turn."""
     towns = [MARK, "town0", "town1", "town2"]
@@ -305,6 +424,50 @@ FILES = [
     Case("empty-arrow-file", "data.unreadable", flags(b"", file="people.feather")),
     Case("cut-arrow", "data.unreadable", flags(arrow_bytes(ARROW)[:200], file="people.arrow")),
 ]
+
+PARQUET_ELSE = parquet_bytes(town=[MARK, "a", "b", "c"])
+OTHER_FILES = [
+    Case("text-as-workbook", "data.unreadable", flags(TABLE, file="people.xlsx")),
+    Case("cut-workbook", "data.unreadable", made("people.xlsx", cut(workbook()))),
+    Case("two-sheets", "data.table", made("people.xlsx", workbook("people", "more"))),
+    Case("hidden-sheet", "data.table", made("people.xlsx", workbook("people", "more", hidden=True))),
+    Case("unknown-sheet", "data.table", made("people.xlsx", workbook(), "--table", "peopel")),
+    Case("formula-without-result", "data.unreadable", made("people.xlsx", workbook(F3=f'="{MARK}"'))),
+    Case("merged-cells", "data.unreadable", made("people.xlsx", merged_cells)),
+    Case("cell-far-away", "data.too_large", made("people.xlsx", workbook(XFD1048576=MARK))),
+    Case("column-without-a-name", "data.duplicate_column", made("people.xlsx", workbook(G3=MARK))),
+    Case("archive-as-workbook", "data.unreadable", made("people.xlsx", archive("people.csv"))),
+    Case("old-workbook", "data.unreadable",
+         flags(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + MARK.encode(), file="people.xls")),
+    Case("spss-as-csv", "data.unreadable", made("people.csv", spss)),
+    Case("text-as-spss", "data.unreadable", flags(TABLE, file="people.sav")),
+    Case("cut-spss", "data.unreadable", made("people.sav", cut(spss))),
+    Case("spss-portable", "data.unreadable", flags("ASCII SPSS PORT FILE", file="people.por")),
+    Case("cut-stata", "data.unreadable", made("people.dta", cut(stata))),
+    Case("text-as-sas", "data.unreadable", flags(TABLE, file="people.sas7bdat")),
+    Case("text-as-transport-file", "data.unreadable", flags(TABLE, file="people.xpt")),
+    Case("text-as-database", "data.unreadable", flags(TABLE, file="people.sqlite")),
+    Case("cut-database", "data.unreadable", made("people.sqlite", cut(sqlite("people")))),
+    Case("two-tables", "data.table", made("people.db", sqlite("people", "more"))),
+    Case("only-a-view", "data.empty", made("people.db", sqlite())),
+    Case("binary-column", "data.kind", made("people.db", sqlite("people", cell=MARK.encode()))),
+    Case("two-tables-of-duckdb", "data.table", made("people.duckdb", duck("people", "more"))),
+    Case("cut-duckdb", "data.unreadable", made("people.duckdb", cut(duck("people")))),
+    Case("text-as-gzip", "data.unreadable", flags(TABLE, file="people.csv.gz")),
+    Case("cut-gzip", "data.unreadable", flags(gzip.compress(TABLE.encode())[:-20], file="people.csv.gz")),
+    Case("bomb", "data.too_large", made("people.csv.zst", bomb)),
+    Case("gzip-as-csv", "data.unreadable", flags(gzip.compress(TABLE.encode()))),
+    Case("two-files-in-an-archive", "data.table", made("people.zip", archive("people.csv", "more.csv"))),
+    Case("workbook-in-an-archive", "data.unreadable",
+         flags(gzip.compress(b"PK\x03\x04" + MARK.encode()), file="people.csv.gz")),
+    Case("json", "data.unreadable", flags(f'[{{"age": "{MARK}"}}]', file="people.json")),
+    Case("folder-of-text", "data.unreadable", made("parts", folder_of(people_csv=TABLE))),
+    Case("folder-of-partitions", "data.unreadable", made("parts", folder_of(**{"a=1__p_parquet": PARQUET}))),
+    Case("pattern-without-files", "data.unreadable", made("parts/*.parquet", lambda path: None)),
+    Case("parts-of-two-tables", "data.ragged",
+         made("parts", folder_of(a_parquet=PARQUET, b_parquet=PARQUET_ELSE))),
+    Case("damaged-part", "data.unreadable", made("parts", folder_of(a_parquet=PARQUET, b_parquet=TABLE))),
+]  # fmt: skip
 
 COLUMNS = [
     Case("two-columns-of-one-name", "data.duplicate_column", flags(with_header(*HEADER[:5], "ill"))),
@@ -523,6 +686,10 @@ GOALS = [
     Case("two-columns-ordered", "recipe.invalid",
          goal(type="t-closeness", t=0.5, distance="ordered", column=["ill", "note"],
               column_note={"role": "sensitive"})),
+    Case("range-of-texts", "recipe.invalid", goal(type="range", e=10.0)),
+    Case("range-of-two-columns", "recipe.invalid",
+         goal(type="range", e=10.0, column=["ill", "note"], column_note={"role": "sensitive"})),
+    Case("range-0", "recipe.invalid", goal(type="range", e=0.0)),
     Case("goal-with-nh", "recipe.invalid", goal(l=2, method={"name": "nh"})),
     Case("goal-with-anatomy", "recipe.invalid", goal(l=2, method={"name": "anatomy"})),
     Case("goal-flag-nonsense", "recipe.invalid", flags(TABLE, "--goal", "nonsense")),
@@ -575,4 +742,4 @@ OUTPUTS = [
     Case("no-output-named", "recipe.invalid", no_output),
 ]  # fmt: skip
 
-CASES = [*FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]
+CASES = [*FILES, *OTHER_FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]

@@ -16,6 +16,7 @@ from tests.spark_sessions import one_session
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
 FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
 compiling = ExitStack()
+TOGETHER = ("/spark/", "tests/workflow/test_warming.py")  # a part of the names of tests
 
 
 def pytest_configure(config):
@@ -31,11 +32,20 @@ def pytest_unconfigure():
 
 
 def pytest_collection_modifyitems(items):
-    """Put tests without kernels first; run those with Spark in one process, which has the only session."""
+    """Put tests without kernels first."""
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(FIRST))
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run in one process all tests with Spark, and all that share marks in the cache of kernels."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return next((place for place in TOGETHER if place in nodeid), nodeid)
+
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def defined(file):
     (path,) = [base / file for base in (SOURCE, ROOT) if (base / file).exists()]
     names = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
             methods = [inner for inner in node.body if isinstance(inner, ast.FunctionDef)]

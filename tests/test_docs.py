@@ -91,6 +91,7 @@ def test_every_command_is_in_the_reference():
         "hierarchy build",
         "hierarchy show",
         "methods",
+        "web",
     )
     for command in commands:
         assert f"## shoal {command}\n" in page

@@ -69,9 +69,9 @@ def by_roles(**more: Any) -> dict[str, Any]:
 
 
 def test_every_code_is_provoked() -> None:
-    # test_foreign_labels.py does so, tests/engine/spark and tests/utility
+    # test_foreign_labels.py does so, tests/engine/spark, tests/utility, tests/hierarchy and tests/web
     elsewhere = {"promise.broken", "data.labels", "data.too_many_values", "engine.memory"}
-    elsewhere |= {"analysis.formula", "analysis.data"}
+    elsewhere |= {"analysis.formula", "analysis.data", "hierarchy.edit", "web.start"}
     assert {case.code for case in CASES} | elsewhere == set(CODES)
 
 

@@ -23,6 +23,8 @@ CODES: dict[str, str] = {
     "recipe.not_available": "The recipe uses a feature that this version of shoal does not support yet.",
     "recipe.omitted": "The values of an order or a hierarchy are needed, but a manifest omits them.",
     "data.unreadable": "The input cannot be opened or does not match its file extension.",
+    "data.table": "The input holds several sheets or tables and none is chosen, or it lacks the one chosen.",
+    "data.too_large": "The input expands to far more data than a file of its size should.",
     "data.empty": "The input has no rows.",
     "data.encoding": "The input is not in UTF-8, UTF-16 with a byte order mark, or the given encoding.",
     "data.ragged": "Some lines of the input have more or fewer cells than the header.",
@@ -39,6 +41,7 @@ CODES: dict[str, str] = {
     "hierarchy.duplicate": "A value occurs twice in a hierarchy.",
     "hierarchy.uncovered": "A column contains values that its hierarchy does not.",
     "hierarchy.build": "A hierarchy cannot be built as the recipe specifies.",
+    "hierarchy.edit": "A change to a hierarchy is not possible.",
     "analysis.formula": "The formula of an analysis cannot be read, or names a column that is not released.",
     "analysis.data": "An analysis is not possible with the raw table, or a column has too many categories.",
     "danger.unique_kept": "A kept column is unique on more than half of the rows and not accepted by name.",
@@ -52,6 +55,7 @@ CODES: dict[str, str] = {
     "infeasible.suppression": "More rows would have to be suppressed than max_suppressed allows.",
     "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
     "composition.refused": "The tables published together reveal more than the goals allow.",
+    "web.start": "The page cannot be served: its address, its folder or a package is not available.",
     "promise.broken": "The written release breaks a promise; it was deleted.",
 }
 

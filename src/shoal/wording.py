@@ -20,6 +20,8 @@ _FLAGS = {
     "input.separator": "--separator",
     "input.encoding": "--encoding",
     "input.names": "--names",
+    "input.table": "--table",
+    "input.labels": "--labels",
     "input.missing": "--missing-values",
     "columns.default": "--default",
     "privacy.k": "--k",

@@ -74,7 +74,7 @@ def everything(error: BaseException | None) -> str:
 
 def test_every_code_is_provoked_here() -> None:
     of_two_files = {"verify.l", "verify.groups"}  # test_verify_anatomy looks for cells in all its verdicts
-    of_goals = {"verify.t", "verify.alpha", "verify.beta", "verify.delta", "verify.distance"}
+    of_goals = {"verify.t", "verify.alpha", "verify.beta", "verify.delta", "verify.range", "verify.distance"}
     # test_verify_goals does so for all kinds of goals
     of_risk = {"verify.k_map", "verify.average_risk"}  # and test_risk_goals
     of_nh = {"verify.fit", "verify.not_verifiable"}  # test_verify_fits does the same

@@ -12,7 +12,7 @@ from shoal.errors import InfeasibleError
 from tests.bad_input_cases import run
 from tests.profiles import few
 from tests.test_contract import every_method
-from tests.workflow.test_goals import ASKED, BOUNDS, ORDER, QUASI, Made, columns_of, used_by
+from tests.workflow.test_goals import ASKED, BOUNDS, NUMBERS, ORDER, QUASI, Made, columns_of, used_by
 
 # Six rows of one person, all alike, and nine people with one row each.
 WHO = ["p"] * 6 + [f"n{at}" for at in range(9)]
@@ -83,6 +83,8 @@ def people_case(rng, asked, max_rows, **privacy):
     quasi = {name: rng.choices([*QUASI[name][1], None], k=n_rows) for name in names}
     domain = rng.choice([ORDER, ORDER, ["a", "a", "b"], [*ORDER, None], ["a"]])
     sensitive = {name: rng.choices(domain, k=n_rows) for name in used_by(asked)}
+    if "number" in sensitive:
+        sensitive["number"] = [NUMBERS[value] for value in sensitive["number"]]
     pairs = zip(ASKED[asked], columns_of(asked), strict=True)
     goals = [(kind, rng.choice(BOUNDS[kind]), column) for kind, column in pairs]
     people = [f"p{rng.randrange(most)}" for _ in range(n_rows)]

@@ -112,6 +112,18 @@ class TableFlags:
     ] = None
     separator: Annotated[str | None, _input("--separator", "Cell separator; default: detected.", ";")] = None
     encoding: Annotated[str | None, _input("--encoding", "If not UTF-8, for example latin-1.", "NAME")] = None
+    table: Annotated[
+        str | None, _input("--table", "The sheet of a workbook, or the table of a database.", "NAME")
+    ] = None
+    labels: Annotated[
+        bool | None,
+        typer.Option(
+            "--labels/--no-labels",
+            help="SPSS, Stata, SAS: labels in place of codes; default: labels.",
+            rich_help_panel=_INPUT,
+            show_default=False,
+        ),
+    ] = None
 
     def is_empty(self) -> bool:
         """Return whether no flag is given."""
@@ -143,6 +155,8 @@ class TableFlags:
             "header": False if self.names else None,
             "separator": "\t" if self.separator == "\\t" else self.separator,
             "encoding": self.encoding,
+            "table": self.table,
+            "labels": self.labels,
         }
 
 

@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import names as split
+from shoal.wording import naming_flags
 
 if TYPE_CHECKING:
     from shoal.inspection import Inspection
@@ -19,7 +20,9 @@ _INPUT = "Reading the table"
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table: csv, tsv, parquet, arrow, feather.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A table: text, Parquet, Excel, SPSS, a database ...")
+    ],
     write: Annotated[
         Path | None, typer.Option("--write", metavar="RECIPE", help="Write the drafted recipe here (.toml).")
     ] = None,
@@ -65,6 +68,23 @@ def inspect(
             rich_help_panel=_INPUT,
         ),
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help="The sheet of a workbook, or the table of a database.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels",
+            help="SPSS, Stata, SAS: labels in place of codes.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = True,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,7 +95,7 @@ def inspect(
 
     Example:  shoal inspect people.csv --write people.toml
     """
-    with reporting(as_json, quiet):
+    with reporting(as_json, quiet), naming_flags():
         from shoal.inspection.inspecting import inspect as look
         from shoal.inspection.inspection import check_target
         from shoal.table.overwriting import refuse_overwriting
@@ -91,6 +111,8 @@ def inspect(
                 header=header,
                 separator="\t" if separator == "\\t" else separator,
                 encoding=encoding,
+                table=table,
+                labels=labels,
                 progress=progress,
             )
         if write is not None:

@@ -104,6 +104,11 @@ class Danger:
         """The name that `accept` takes."""
         return self.code.removeprefix("danger.")
 
+    @property
+    def accepted_on(self) -> tuple[str, ...]:
+        """The columns released unchanged, on which it is accepted: all but the one revealed."""
+        return self.columns if len(self.columns) == 1 else self.columns[:-1]
+
 
 def acceptance(recipe: Recipe, name: str, *columns: str) -> dict[str, Any]:
     """Return whether the recipe accepts the danger of this name for all of the columns, and why."""
@@ -141,20 +146,15 @@ def refuse(dangers: Iterable[Danger], recipe: Recipe) -> None:
     # By column: everything to accept, so that each hint shows the whole line for the recipe.
     lines: dict[str, dict[str, str]] = {}
     for danger in found:
-        for column in _accepted_on(danger):
+        for column in danger.accepted_on:
             so_far = lines.setdefault(column, dict(recipe.columns[column].accepted))
             so_far.setdefault(danger.name, "REASON")
     raise RecipeError.from_faults([_fault(danger, lines) for danger in found])
 
 
 def _fault(danger: Danger, lines: Mapping[str, Mapping[str, str]]) -> Fault:
-    settings = " and ".join(accept_setting(column, lines[column]) for column in _accepted_on(danger))
+    settings = " and ".join(accept_setting(column, lines[column]) for column in danger.accepted_on)
     return Fault(danger.refused_as, danger.message, f"{danger.remedy}, or accept this: {settings}")
-
-
-def _accepted_on(danger: Danger) -> tuple[str, ...]:
-    """Return the columns released unchanged, on which the danger is accepted: all but the one revealed."""
-    return danger.columns if len(danger.columns) == 1 else danger.columns[:-1]
 
 
 def shown(number: int, of: int) -> int | None:

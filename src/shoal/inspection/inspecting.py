@@ -32,6 +32,8 @@ def inspect(
     header: bool | None = None,
     separator: str | None = None,
     encoding: str | None = None,
+    table: str | None = None,
+    labels: bool | list[str] = True,
     progress: Progress | None = None,
 ) -> Inspection:
     """Look at a table: kinds, identifiers, what singles people out, and a recipe to start from.
@@ -41,7 +43,7 @@ def inspect(
     Parameters
     ----------
     data : str, Path, or pandas, Polars or Arrow frame
-        The table, or its file: CSV, TSV, Parquet, Arrow.
+        The table, or its file, in any format that shoal reads.
     missing : iterable of str, optional
         Texts that mean missing, besides the empty one and the usual marks, which are found.
     names : iterable of str, optional
@@ -50,6 +52,10 @@ def inspect(
         Whether a text file has a header line; by default this is detected.
     separator, encoding : str, optional
         Of a text file; by default the separator is detected, and the encoding is UTF-8.
+    table : str, optional
+        The sheet of a workbook, or the table of a database, if there are several.
+    labels : bool or list of str, default True
+        Whether value labels replace the codes of SPSS, Stata and SAS files, or in which columns.
     progress : callable, optional
         Called with the name of a stage and the fraction that is done.
 
@@ -71,7 +77,9 @@ def inspect(
         raise RecipeError("recipe.invalid", message, "give names only for a table without a header line")
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        source = load(data, _input(missing, names, separator, encoding), header)
+        given = _input(missing, names, separator, encoding)
+        given = given.model_copy(update={"table": table, "labels": labels})
+        source = load(data, given, header)
     with stage(timings, "count", progress):
         columns = [_known(name, source) for name in source.names if name not in source.unusable]
     with stage(timings, "measure", progress):

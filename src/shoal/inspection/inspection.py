@@ -141,7 +141,7 @@ class Inspection:
     def _draft(self, folder: Path) -> str:
         people = next((column.distinct for column in self.columns if column.role == "subject"), self.rows)
         path = None if self.source is None else _relative(self.source, folder)
-        stem = "release" if self.source is None else self.source.stem
+        stem = "release" if self.source is None else _stem(self.source)
         output = f"{stem}-anonymous.csv"
         return draft(self.columns, self.given, rows=self.rows, people=people, path=path, output=output)
 
@@ -198,6 +198,16 @@ class Inspection:
         lines += [f"singles out: {one}" for one in self.combinations]
         lines += [f"dependency: {one}" for one in shortened(self.dependencies)]
         return [printable(line) for line in lines]
+
+
+def _stem(source: Path) -> str:
+    """Return the name of a table without extensions; of a pattern, that of the folder it starts from."""
+    from shoal.table.compressed import inner_name
+    from shoal.table.formats import is_several
+
+    if is_several(source) and not source.is_dir():
+        return next((part.name for part in source.parents if part.is_dir()), "") or "release"
+    return inner_name(source).stem
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -111,9 +111,12 @@ def _copies(
     known: Mapping[str, Known], roles: Mapping[str, Suggestion], dependencies: Sequence[Dependency]
 ) -> dict[str, Suggestion]:
     """Drop one of two quasi columns that say the same: the one with codes, else the later one."""
-    names, dropped = list(known), {}
+    # Wide tables may have tens of thousands of dependencies.
+    concerned = {name for one in dependencies for name in (one.source, one.target)}
+    rank = {name: (_is_code(known[name]), at) for at, name in enumerate(known) if name in concerned}
+    dropped: dict[str, Suggestion] = {}
     for one in dependencies:
-        pair = sorted((one.source, one.target), key=lambda name: (_is_code(known[name]), names.index(name)))
+        pair = sorted((one.source, one.target), key=rank.__getitem__)
         quasi = all(roles[name].role == "quasi" and name not in dropped for name in pair)
         if one.mutual and one.exact and quasi:
             dropped[pair[1]] = Suggestion(

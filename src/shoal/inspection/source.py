@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Input
-from shoal.table.formats import is_text
+from shoal.table.formats import has_names, is_text
 from shoal.table.frames import Choose, series, to_polars
 from shoal.table.read import first_records, mark_missing, read
 
@@ -69,9 +69,11 @@ def load(data: Any, given: Input, header: bool | None) -> Source:
     if not isinstance(data, (str, Path)):
         return _source(lambda choose: mark_missing(to_polars(data, choose), given.missing), given)
     path, found = Path(data), None
-    if not is_text(path) and given.names is not None:
+    if has_names(path) and given.names is not None:
         message = f"Column names are given, but {path} has its own."
-        raise RecipeError("recipe.invalid", message, "give names only for a text file without a header line")
+        raise RecipeError(
+            "recipe.invalid", message, "give names only for a text file or a sheet without a header line"
+        )
     if is_text(path) and given.names is None:
         records = first_records(path, given)
         found = has_header(records) if header is None else None

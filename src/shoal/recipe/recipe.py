@@ -17,7 +17,7 @@ from shoal.errors import Fault, RecipeError
 from shoal.recipe.faults import own_faults, schema_fault
 from shoal.recipe.goals import KMap
 from shoal.recipe.options import METHODS, Options, shape_of
-from shoal.recipe.sections import Sections
+from shoal.recipe.sections import Input, Sections
 from shoal.recipe.shape import Shape
 from shoal.recipe.trees import induced_file, is_file, is_induced
 
@@ -202,11 +202,21 @@ class Recipe(Sections):
         """Resolve an input or hierarchy path relative to the recipe's folder."""
         return self._base / path
 
+    @property
+    def reading(self) -> Input:
+        """How to read the input, with the path of its catalog resolved."""
+        catalog = self.input.catalog
+        return (
+            self.input.model_copy(update={"catalog": str(self.resolve(catalog))}) if catalog else self.input
+        )
+
     def moved_to(self, folder: Path) -> Recipe:
         """Return the recipe with its paths relative to another folder."""
         data = self.to_dict()
         if self.input.path is not None:
             data["input"]["path"] = self._relative_to(folder, self.input.path)
+        if self.input.catalog is not None:
+            data["input"]["catalog"] = self._relative_to(folder, self.input.catalog)
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 data["columns"][name]["hierarchy"] = self._relative_to(folder, column.hierarchy)
@@ -227,6 +237,8 @@ class Recipe(Sections):
         named = {"the recipe": self._file} if self._file else {}
         if self.input.path is not None:
             named["the input"] = self.resolve(self.input.path).absolute()
+        if self.input.catalog is not None:
+            named["the catalog of value labels"] = self.resolve(self.input.catalog).absolute()
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 named[f"the hierarchy of column `{name}`"] = self.resolve(column.hierarchy).absolute()

@@ -64,8 +64,13 @@ class Input(Section):
     header: bool = True
     names: list[str] | None = Field(default=None, min_length=1)
     encoding: str | None = None
-    table: str | None = None
+    table: str | None = Field(
+        default=None, min_length=1
+    )  # a sheet, a table of a database, a file in an archive
     query: str | None = None
+    labels: bool | list[str] = True  # or the columns whose value labels replace their codes
+    missing_codes: Literal["missing", "values"] = "missing"
+    catalog: str | None = None
 
 
 class Column(Section):

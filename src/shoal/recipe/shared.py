@@ -27,6 +27,8 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     """
     data = recipe.to_dict()
     data.get("input", {}).pop("path", None)
+    if recipe.input.catalog is not None:
+        data["input"]["catalog"] = Path(recipe.input.catalog).name
     data.get("output", {}).pop("path", None)
     if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # it determines the groups, which are secret

@@ -18,13 +18,20 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.hierarchy.periods import Unit
 from shoal.recipe import Column, Recipe
-from shoal.recipe.goals import Goal, TCloseness
+from shoal.recipe.goals import Goal, ValueRange
 from shoal.table.columns import Encoded, Line, QuasiColumn, RangeColumn, SensitiveColumn, TreeColumn
 from shoal.table.encode import canonical_order, label_codes, line_numbers, points_between, range_column
 from shoal.table.fixed import fixed_columns
 from shoal.table.frames import series
 from shoal.table.kinds import settle
-from shoal.table.sensitive import comparable, ordered_positions, without_empty
+from shoal.table.sensitive import (
+    comparable,
+    distinct_numbers,
+    in_units,
+    ordered_positions,
+    refuse_without_numbers,
+    without_empty,
+)
 from shoal.table.tree_columns import build_tree
 
 _SEPARATOR = "\x1f"  # between the texts of a combination; those are escaped
@@ -180,9 +187,8 @@ def sensitive_keys(
     frame: pl.DataFrame, goal: Goal, recipe: Recipe, as_stored: Collection[str] = ()
 ) -> pl.Series:
     """Return a text for each value, or combination of values, that a goal counts; null if one is missing."""
-    distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     columns = [series(frame, name) for name in goal.columns]
-    if distance != "equal":
+    if goal.needs_kind:
         (name,) = goal.columns
         values = without_empty(columns[0])
         return settled(values, recipe.columns[name], as_stored=name in as_stored).cast(pl.String)
@@ -200,9 +206,8 @@ def sensitive_keys(
 
 def sensitive_book(goal: Goal, keys: list[str], has_missing: bool, recipe: Recipe) -> SensitiveBook:
     """Number the values that a goal counts, as `sensitive_columns` does."""
-    distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     nobody = np.zeros(0, np.int32)
-    if distance == "equal":
+    if not goal.needs_kind:
         ordered = sorted(keys, key=_unescaped)
         numbers = np.arange(len(ordered), dtype=np.int32)
         empty = SensitiveColumn(goal.columns, nobody, len(ordered))
@@ -210,7 +215,13 @@ def sensitive_book(goal: Goal, keys: list[str], has_missing: bool, recipe: Recip
     (name,) = goal.columns
     texts = pl.Series(sorted(keys), dtype=pl.String)
     kind, canonical = settle(texts.alias(name), recipe.columns[name])
-    if distance == "ordered":
+    if isinstance(goal, ValueRange):
+        refuse_without_numbers(kind, canonical, name)
+        lasting, units = in_units(distinct_numbers(canonical))
+        ranks = (canonical.rank("dense") - 1).cast(pl.Int32).to_numpy()
+        empty = SensitiveColumn((name,), nobody, len(lasting), numbers=lasting, units=units)
+        return SensitiveBook(goal, texts, empty, ranks)
+    if goal.form == "ordered":
         positions = ordered_positions(canonical, kind, name, recipe)
         numbers = (positions.rank("dense") - 1).cast(pl.Int32).to_numpy()
         empty = SensitiveColumn((name,), nobody, int(numbers.max(initial=-1)) + 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shoal.arrays import IntArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.hierarchy.periods import Unit, unit_of
 from shoal.hierarchy.tree import Tree
 
@@ -152,6 +152,10 @@ class SensitiveColumn:
         The tree in which the goal measures distances, if any.
     whole : ndarray of shape (n_values,), int64, or None
         How many people of the whole table have each value, where these rows are only a cell of it.
+    numbers : ndarray of shape (n_values,), float64, or None
+        The values in units, ascending, if the goal depends on how far apart they are.
+    units : float
+        How many units are 1: 100 for numbers with two decimals, which are whole numbers then.
     """
 
     names: tuple[str, ...]
@@ -159,6 +163,8 @@ class SensitiveColumn:
     n_values: int
     tree: Tree | None = None
     whole: npt.NDArray[np.int64] | None = None
+    numbers: FloatArray | None = None
+    units: float = 1.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def encode(table: pl.DataFrame, recipe: Recipe) -> Encoded:
     """
     if faults := omitted_faults(recipe, quasi=True):
         raise RecipeError.from_faults(faults)
-    columns = _encoded_columns(table, recipe)
+    columns = encoded_columns(table, recipe)
     label, label_missing = (None, -1) if recipe.label is None else label_codes(series(table, recipe.label))
     order = canonical_order(columns, row_hashes(table, recipe))
     sensitive, person = sensitive_columns(table, recipe), person_codes(table, recipe)
@@ -49,13 +50,19 @@ def kind_entry(kind: str, unit: Unit, is_found: bool) -> dict[str, str | bool]:
     return {"kind": kind, **precision, "found": is_found}
 
 
-def _encoded_columns(table: pl.DataFrame, recipe: Recipe) -> list[QuasiColumn]:
-    """Encode every quasi column; collect all faults before reporting any."""
+def encoded_columns(
+    table: pl.DataFrame, recipe: Recipe, encode_one: Callable[..., QuasiColumn] | None = None
+) -> list[QuasiColumn]:
+    """Encode every quasi column, in the order of the input; collect all faults before reporting any.
+
+    `encode_one` is called in place of `encoded_column`, for callers that keep what they have encoded.
+    """
+    encode_one = encode_one or encoded_column
     columns: list[QuasiColumn] = []
     errors: list[ShoalError] = []
     for name in recipe.quasi:
         try:
-            columns.append(_encoded_column(name, series(table, name), recipe))
+            columns.append(encode_one(name, series(table, name), recipe))
         except (DataError, HierarchyError) as error:
             errors.append(error)
     faults = [fault for error in errors for fault in error.faults]
@@ -88,7 +95,8 @@ def _grid_faults(columns: list[QuasiColumn], recipe: Recipe) -> list[Fault]:
     ]
 
 
-def _encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn:
+def encoded_column(name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn:
+    """Encode one quasi column."""
     column = recipe.columns[name]
     kind, canonical = settle(values, column)
     if kind == "categorical" or column.hierarchy is not None:

@@ -6,16 +6,21 @@ promises is checked by other code: `verifier/reading/load.py`.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import DataError
+from shoal.recipe import Input
 from shoal.table.frames import Choose, from_arrow
+
+Reader = Callable[[Path, Input, Choose | None], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -24,17 +29,20 @@ class Format:
 
     Parameters
     ----------
-    write : callable
-        Called with a frame and a path.
+    write : callable, optional
+        Called with a frame and a path. None for formats that are only read.
     read : callable, optional
-        Called with a path and a choice of columns. None for text.
+        Called with a path, how to read it, and a choice of columns. None for text.
     separator : str
         Of the cells in a line of text.
+    named : bool
+        Whether the file has names of its own for its columns.
     """
 
-    write: Callable[[pl.DataFrame, Path], Any]
-    read: Callable[[Path, Choose | None], pl.DataFrame] | None = None
+    write: Callable[[pl.DataFrame, Path], Any] | None
+    read: Reader | None = None
     separator: str = ""
+    named: bool = True
 
     @property
     def is_text(self) -> bool:
@@ -43,10 +51,11 @@ class Format:
 
 
 def _text(separator: str) -> Format:
-    return Format(partial(pl.DataFrame.write_csv, separator=separator), separator=separator)
+    write = partial(pl.DataFrame.write_csv, separator=separator)
+    return Format(write, separator=separator, named=False)
 
 
-def read_parquet(path: Path, choose: Choose | None) -> pl.DataFrame:
+def read_parquet(path: Path, given: Input, choose: Choose | None) -> pl.DataFrame:
     """Read the chosen columns of a Parquet file."""
     names = list(pl.read_parquet_schema(path))
     places = chosen(names, choose)
@@ -69,7 +78,7 @@ def _can_be_read(path: Path, column: int) -> bool:
     return True
 
 
-def read_arrow(path: Path, choose: Choose | None) -> pl.DataFrame:
+def read_arrow(path: Path, given: Input, choose: Choose | None) -> pl.DataFrame:
     """Read the chosen columns of an Arrow or Feather file."""
     # Polars reads only the IPC file format; pyarrow also reads Feather version 1.
     from pyarrow import feather
@@ -93,13 +102,46 @@ FORMATS = {
     ".arrow": Format(write_arrow, read_arrow),
     ".feather": Format(write_arrow, read_arrow),
 }
-READABLE = {**FORMATS, ".ipc": FORMATS[".arrow"]}  # everything else is read as text
+
+
+def _late(module: str, function: str) -> Reader:
+    """Return a reader whose module is imported when it is first needed."""
+
+    def read(path: Path, given: Input, choose: Choose | None) -> pl.DataFrame:
+        found: pl.DataFrame = getattr(import_module(f"shoal.table.{module}"), function)(path, given, choose)
+        return found
+
+    return read
+
+
+_EXCEL = Format(None, _late("excel", "read_excel"), named=False)
+_DATABASE = Format(None, _late("databases", "read_database"))
+_STATISTICAL = Format(None, _late("statistical", "read_statistical"))
+DATABASES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb")
+READABLE = {  # everything else is read as text
+    **FORMATS,
+    ".ipc": FORMATS[".arrow"],
+    **dict.fromkeys((".xlsx", ".xlsm"), _EXCEL),
+    **dict.fromkeys(DATABASES, _DATABASE),
+    **dict.fromkeys((".sav", ".zsav", ".dta", ".sas7bdat", ".xpt"), _STATISTICAL),
+}
+
+
+def is_several(path: Path) -> bool:
+    """Return whether a path stands for several files: a folder, or a pattern that is not itself a file."""
+    return path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
 
 
 def is_text(path: Path) -> bool:
     """Return whether a file is text, as all files are whose extension says nothing else."""
     extension = path.suffix.lower()
-    return extension not in READABLE or READABLE[extension].is_text
+    return not is_several(path) and (extension not in READABLE or READABLE[extension].is_text)
+
+
+def has_names(path: Path) -> bool:
+    """Return whether a file always has names for its columns, not only if its first line holds them."""
+    extension = path.suffix.lower()
+    return is_several(path) or (extension in READABLE and READABLE[extension].named)
 
 
 def chosen(names: list[str], choose: Choose | None) -> list[int]:

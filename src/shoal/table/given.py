@@ -24,7 +24,7 @@ def table_of(data: Any, recipe: Recipe, *, also: Collection[str] = ()) -> pl.Dat
     if data is not None:
         table = mark_missing(frames.to_polars(data, choose), recipe.input.missing)
     elif recipe.input.path is not None:
-        table = read(recipe.resolve(recipe.input.path), recipe.input, choose)
+        table = read(recipe.resolve(recipe.input.path), recipe.reading, choose)
     else:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
     ordered = [name for name in recipe.quasi if leaves_kind_open(recipe, name)]

@@ -22,6 +22,7 @@ from shoal.table.kinds import settle
 
 _VALUES = 32  # of another column that are distinguished; of categories, rarer ones count as one
 _PARTS = 8  # of a line of more numbers than that, each with about as many rows
+Parts = dict[str, Any]  # by column: the number of each row's part
 _CATEGORICAL = Column(role="quasi", kind="categorical")
 
 
@@ -31,11 +32,12 @@ def with_induced(recipe: Recipe, table: pl.DataFrame) -> Recipe:
     if recipe.induced and (faults := omitted_faults(recipe, quasi=True)):
         raise RecipeError.from_faults(faults)
     faults = []
+    parts: Parts = {}
     for name in recipe.induced:
         if recipe.columns[name].role not in ("quasi", "sensitive"):
             continue
         try:
-            tree = induced_tree(table, name, columns_for(name, recipe), recipe.columns)
+            tree = induced_tree(table, name, columns_for(name, recipe), recipe.columns, parts)
             trees[name] = files.to_nested(tree)
         except HierarchyError as error:
             faults += error.faults
@@ -59,8 +61,18 @@ def origin(name: str, others: Iterable[str]) -> str:
     )
 
 
-def induced_tree(table: pl.DataFrame, name: str, others: list[str], columns: dict[str, Column]) -> Tree:
-    """Induce the tree of one column from others; `columns` describes those whose kind is known."""
+def induced_tree(
+    table: pl.DataFrame,
+    name: str,
+    others: list[str],
+    columns: dict[str, Column],
+    known: Parts | None = None,
+) -> Tree:
+    """Induce the tree of one column from others; `columns` describes those whose kind is known.
+
+    `known` keeps the parts of columns from one call to the next.
+    """
+    known = {} if known is None else known
     if not others:
         message = (
             f"The hierarchy of column `{name}` cannot be induced: there is no other column to induce it from."
@@ -72,7 +84,7 @@ def induced_tree(table: pl.DataFrame, name: str, others: list[str], columns: dic
     codes = texts.replace_strict(rows["value"], pl.int_range(rows.height, eager=True), default=None)
     inside = codes.is_not_null()
     counts = [
-        _counts(codes.filter(inside).to_numpy(), _parts(series(table, other), columns.get(other), inside))
+        _counts(codes.filter(inside).to_numpy(), _known_parts(table, other, columns, inside, known))
         for other in others
     ]
     return induce(
@@ -89,6 +101,17 @@ def _counts(codes: Any, parts: Any) -> FloatArray:
     shape = int(codes.max(initial=-1)) + 1, int(parts.max(initial=-1)) + 1
     flat = np.bincount(codes.astype(np.int64) * shape[1] + parts, minlength=shape[0] * shape[1])
     return flat.reshape(shape).astype(np.float64)
+
+
+def _known_parts(
+    table: pl.DataFrame, name: str, columns: dict[str, Column], inside: pl.Series, known: Parts
+) -> Any:
+    """Return the parts of a column, found only once for all columns that have a value in every row."""
+    if not inside.all():
+        return _parts(series(table, name), columns.get(name), inside)
+    if name not in known:
+        known[name] = _parts(series(table, name), columns.get(name), inside)
+    return known[name]
 
 
 def _parts(values: pl.Series, column: Column | None, inside: pl.Series) -> Any:

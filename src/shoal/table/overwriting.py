@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from shoal.errors import OutputError
+from shoal.table.formats import is_several
+from shoal.table.parts import files_of
 
 
 def refuse_overwriting(outputs: Iterable[Path], reads: Mapping[str, Path]) -> None:
@@ -23,7 +25,7 @@ def refuse_overwriting(outputs: Iterable[Path], reads: Mapping[str, Path]) -> No
     """
     for output in outputs:
         for what, path in reads.items():
-            if _is_same_file(output, path):
+            if any(_is_same_file(output, file) for file in _files(path)):
                 message = f"The output {output} would overwrite {what}."
                 raise OutputError("output.unwritable", message, "write to another file")
 
@@ -48,6 +50,14 @@ def replaces_release(places: Sequence[Path], manifest: Path, digest: str, *, for
         hint = "choose another name, or replace it with --force (in Python: force=True)"
         raise OutputError("output.exists", message, hint)
     return bool(existing)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files that are read: those of a folder or a pattern, and the folder itself."""
+    try:
+        return [path, *files_of(path)] if is_several(path) else [path]
+    except (OSError, ValueError):
+        return [path]
 
 
 def _is_same_file(one: Path, other: Path) -> bool:

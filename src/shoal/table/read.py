@@ -17,8 +17,11 @@ import pyarrow.csv as pa_csv
 
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Input, Recipe, column_faults
-from shoal.table.formats import FORMATS, READABLE, check_names, chosen, is_text
+from shoal.table.compressed import inner_name, is_compressed, unpacked
+from shoal.table.contents import refuse_other_than_text
+from shoal.table.formats import FORMATS, READABLE, check_names, chosen, is_several, is_text
 from shoal.table.frames import Choose, series
+from shoal.table.parts import read_parts
 from shoal.table.spreadsheet import unescaped
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -30,23 +33,25 @@ _UNUSABLE_NUMBERS = (pl.Int128, pl.UInt128, pl.Float16)
 
 
 def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame:
-    """Read CSV, TSV, Parquet or Arrow; a file with any other extension is read as CSV.
+    """Read a file, or a folder or pattern of Parquet files; an unknown extension is read as CSV.
 
     Only the columns that `choose` selects are returned; the others may have any type.
     """
+    if is_several(path):
+        return mark_missing(read_parts(path, choose), given.missing)
     _check_access(path)
     if is_text(path):
         frame = _read_text(path, given)
         frame = frame[:, chosen(frame.columns, choose)]
     else:
-        frame = _read_typed(path, choose)
+        frame = _read_typed(path, given, choose)
     return mark_missing(frame, given.missing)
 
 
 def first_records(path: Path, given: Input) -> list[list[str]]:
     """Return the first records of a text file, the header included if there is one."""
     _check_access(path)
-    sample = _sample(path, _utf8_bytes(path, given.encoding))
+    sample = _sample(path, _utf8_bytes(path, given))
     return _records(sample, _separator(path, given, sample))
 
 
@@ -83,7 +88,7 @@ def read_any_release(path: Path, expected: Collection[str], *, spreadsheet_safe:
     """
     if path.suffix.lower() != ".csv" or not path.is_file():
         return read_release(path, spreadsheet_safe=spreadsheet_safe)
-    sample = _sample(path, _utf8_bytes(path, None))
+    sample = _sample(path, _utf8_bytes(path, Input()))
     headers = {mark: [cell.strip() for cell in _first_record(sample, mark)] for mark in SEPARATORS}
     separator = max(SEPARATORS, key=lambda mark: len(set(expected).intersection(headers[mark])))
     names = headers[separator]
@@ -138,11 +143,11 @@ def _unreadable(path: Path, why: str) -> DataError:
     )
 
 
-def _read_typed(path: Path, choose: Choose | None) -> pl.DataFrame:
+def _read_typed(path: Path, given: Input, choose: Choose | None) -> pl.DataFrame:
     reader = READABLE[path.suffix.lower()].read
     assert reader is not None  # text has no types
     try:
-        frame = reader(path, choose)
+        frame = reader(path, given, choose)
     except ShoalError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError, ValueError):
@@ -151,7 +156,7 @@ def _read_typed(path: Path, choose: Choose | None) -> pl.DataFrame:
 
 
 def _read_text(path: Path, given: Input) -> pl.DataFrame:
-    source = _utf8_bytes(path, given.encoding)
+    source = _utf8_bytes(path, given)
     sample = _sample(path, source)
     if not sample.strip():
         raise DataError("data.empty", "The input is empty.", "use a file with a header line and rows")
@@ -178,25 +183,32 @@ def _check_access(path: Path) -> None:
 
 def _separator(path: Path, given: Input, sample: str) -> str:
     # A file called .csv may have any separator.
-    return given.separator or ("\t" if path.suffix.lower() == ".tsv" else find_separator(sample))
+    return given.separator or ("\t" if inner_name(path).suffix.lower() == ".tsv" else find_separator(sample))
 
 
-def _utf8_bytes(path: Path, encoding: str | None) -> bytes | None:
-    """Return the text as UTF-8 if the file must be transcoded; None if it can be read directly."""
-    with open(path, "rb") as file:
-        mark = file.read(4)
-    if encoding is None and mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+def _utf8_bytes(path: Path, given: Input) -> bytes | None:
+    """Return the text as UTF-8 if it must be unpacked or transcoded; None if it can be read directly."""
+    content = unpacked(path, given) if is_compressed(path) else None
+    head = _head(path) if content is None else content[:64]
+    refuse_other_than_text(path, head, is_packed=content is not None)
+    encoding = given.encoding
+    if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     if encoding is None:
-        return None
+        return content
     try:
-        return path.read_bytes().decode(encoding).encode()
+        return (path.read_bytes() if content is None else content).decode(encoding).encode()
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
             raise _wrong_encoding(path, encoding) from None
         raise DataError(
             "data.encoding", "The encoding given in [input] is unknown.", 'for example encoding = "latin-1"'
         ) from None
+
+
+def _head(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(64)
 
 
 def _wrong_encoding(path: Path, encoding: str) -> DataError:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.errors import DataError, Fault, RecipeError
 from shoal.recipe import Recipe
-from shoal.recipe.goals import Goal, TCloseness
-from shoal.table.columns import SensitiveColumn
+from shoal.recipe.goals import Goal, TCloseness, ValueRange
+from shoal.table.columns import SensitiveColumn, most_decimals
 from shoal.table.frames import series
 from shoal.table.kinds import settle
 from shoal.table.tree_columns import tree_column
 
 # 1, 1.0 and 1e0 are the same value; 007 is a code, not a number.
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_MOST_DECIMALS = 15
 _EXACT = 2.0**53  # above this, different integers become the same float
 
 
@@ -37,6 +41,8 @@ def _of_goal(table: pl.DataFrame, recipe: Recipe, goal: Goal) -> SensitiveColumn
     distance = goal.distance if isinstance(goal, TCloseness) else "equal"
     if distance == "ordered":
         return _ordered(series(table, goal.columns[0]), goal.columns[0], recipe)
+    if isinstance(goal, ValueRange):
+        return _numeric(series(table, goal.columns[0]), goal.columns[0], recipe)
     if distance == "hierarchical":
         return _in_tree(series(table, goal.columns[0]), goal.columns[0], recipe)
     return _plain([series(table, name) for name in goal.columns], goal.columns)
@@ -74,6 +80,44 @@ def ordered_positions(canonical: pl.Series, kind: str, name: str, recipe: Recipe
         return canonical
     order = canonical_list(recipe.columns[name].order or [])
     return canonical.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+
+
+def _numeric(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:
+    kind, canonical = settle(without_empty(values), recipe.columns[name])
+    refuse_without_numbers(kind, canonical, name)
+    numbers, units = in_units(distinct_numbers(canonical))
+    codes = (canonical.rank("dense") - 1).cast(pl.Int32).fill_null(-1).to_numpy()
+    return SensitiveColumn((name,), codes, len(numbers), numbers=numbers, units=units)
+
+
+def refuse_without_numbers(kind: str, canonical: pl.Series, name: str) -> None:
+    """Refuse a column whose values are not numbers, unless all are missing."""
+    if kind != "numeric" and canonical.null_count() < len(canonical):
+        message = f"Column `{name}` is {kind}, but the goal range requires numbers."
+        raise RecipeError("recipe.invalid", message, "use t-closeness or l-diversity, or correct the kind")
+
+
+def distinct_numbers(canonical: pl.Series) -> npt.NDArray[Any]:
+    """Return the distinct values of a numeric column, ascending."""
+    return canonical.drop_nulls().unique().sort().to_numpy()
+
+
+def in_units(numbers: npt.NDArray[Any]) -> tuple[FloatArray, float]:
+    """Return numbers in units so small that all are whole, and how many units are 1.
+
+    Differences are exact then: 0.3 - 0.1 is 0.2. Numbers with too many digits for that stay as they are.
+
+    Examples
+    --------
+    >>> in_units(np.array([0.1, 0.3]))
+    (array([1., 3.]), 10.0)
+    """
+    decimals = most_decimals(numbers)
+    floats = numbers.astype(np.float64)
+    if decimals > _MOST_DECIMALS or np.abs(floats).max(initial=0) * 10.0**decimals >= _EXACT:
+        return floats, 1.0
+    units = 10.0**decimals
+    return np.rint(floats * units), units
 
 
 def _in_tree(values: pl.Series, name: str, recipe: Recipe) -> SensitiveColumn:

@@ -36,7 +36,7 @@ def tree_column(name: str, values: pl.Series, kind: str, recipe: Recipe) -> Tree
 
 def build_tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> tuple[Tree, IntArray]:
     """Return the tree of a column and the leaf of each distinct value."""
-    tree = _tree(name, distinct, kind, recipe)
+    tree = given_tree(name, distinct, kind, recipe)
     return tree, np.asarray(tree.codes(leaf_texts(distinct), name), np.int32)
 
 
@@ -47,7 +47,7 @@ def leaf_texts(distinct: pl.Series) -> list[str]:
     return [str(value) for value in distinct.to_list()]
 
 
-def _tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
+def given_tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> Tree:
     """Build or load the tree that the recipe specifies for a column."""
     given = recipe.columns[name].hierarchy
     if given is None:

@@ -17,7 +17,8 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import OutputError
-from shoal.table.formats import FORMATS
+from shoal.table.compressed import is_compressed
+from shoal.table.formats import FORMATS, READABLE
 from shoal.table.leftovers import prefix, remove_leftovers
 from shoal.table.spreadsheet import escaped
 
@@ -25,7 +26,9 @@ from shoal.table.spreadsheet import escaped
 def check_target(path: Path) -> None:
     """Refuse a path that cannot be written, before any work is done."""
     if path.suffix.lower() not in FORMATS:
-        message = f"The output {path} has an extension that shoal does not support."
+        is_read = path.suffix.lower() in READABLE or is_compressed(path)
+        what = "reads but does not write" if is_read else "does not support"
+        message = f"The output {path} has an extension that shoal {what}."
         raise OutputError("output.unwritable", message, f"extensions: {', '.join(FORMATS)}")
     try:
         _check_place(path)
@@ -109,6 +112,7 @@ def write_table(table: pl.DataFrame, path: Path, *, spreadsheet_safe: bool = Tru
     """Write a frame in the format of the file extension, without foreign metadata."""
     written = FORMATS[path.suffix.lower()]
     try:
+        assert written.write is not None
         written.write(escaped(table) if written.is_text and spreadsheet_safe else table, path)
         if path.stat().st_size == 0:
             raise OSError("nothing was written")
@@ -120,6 +124,14 @@ def write_text(text: str, path: Path) -> None:
     """Write a small text file."""
     try:
         path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a small file as it is."""
+    try:
+        path.write_bytes(content)
     except OSError as error:
         raise unwritable(path, error) from None
 

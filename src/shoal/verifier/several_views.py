@@ -16,7 +16,7 @@ from shoal.verifier.manifest import Claims, Counted, number_problems, parts_dige
 from shoal.verifier.reading.load import existing
 from shoal.verifier.verdict import MeasuredGoal, Problem, Verdict, conclude
 
-_MORE_IS_BETTER = ("k-anonymity", "l-diversity", "k-map")
+_MORE_IS_BETTER = ("k-anonymity", "l-diversity", "k-map", "range")
 
 
 def has_views(recipe: Recipe) -> bool:

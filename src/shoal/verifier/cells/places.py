@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
 
 from shoal.errors import HierarchyError
 from shoal.recipe import Recipe
@@ -13,6 +15,7 @@ from shoal.verifier.cells.nodes import built_paths, given_paths
 from shoal.verifier.verdict import Problem, count
 
 _CODE = "verify.distance"
+_LONGEST = 2**62  # so that differences of two are whole numbers of 64 bits
 _ROOT = ("root",)  # above all nodes of a tree that is made from values; no label is a tuple
 
 Chain = Sequence[Hashable]
@@ -35,6 +38,32 @@ def order(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> dic
         return Problem(_CODE, f"Column `{name}` has {values} not in its order.")
     numbers = {found: number for number, found in enumerate(sorted(set(keys.values())))}
     return {text: numbers[found] for text, found in keys.items()}
+
+
+class Units(NamedTuple):
+    """The numbers of a column in units so small that all are whole."""
+
+    places: dict[str, int]  # of each text
+    per_one: int
+
+
+def units(recipe: Recipe, name: str, texts: Collection[str], stored: str) -> Units | Problem:
+    """Read the numbers of a column exactly as they are written."""
+    column = recipe.columns[name]
+    kind = column.kind or found_kind(texts, column, stored)
+    if kind != "numeric" and texts:
+        return Problem(_CODE, f"Column `{name}` is not numeric, which the goal range needs.")
+    key = line_key(column, "numeric", texts, stored)
+    keys = {text: key(text) for text in texts} if key else {}
+    strange = sum(found is OTHER for found in keys.values())
+    if strange:
+        return Problem(_CODE, f"Column `{name}` has {count(strange, 'different value')} not numeric.")
+    numbers = {text: Fraction(decimal(found)) for text, found in keys.items()}
+    per_one = lcm(*(number.denominator for number in numbers.values()))
+    largest = max(map(abs, numbers.values()), default=Fraction(0))
+    while per_one > 1 and largest * per_one > _LONGEST:
+        per_one = max(1, per_one // 10)
+    return Units({text: round(number * per_one) for text, number in numbers.items()}, per_one)
 
 
 @dataclass(frozen=True)

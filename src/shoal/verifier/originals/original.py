@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.recipe import Recipe
+from shoal.recipe import Input, Recipe
+from shoal.verifier.originals.files.databases import database_table
+from shoal.verifier.originals.files.excel import excel_table
+from shoal.verifier.originals.files.spss import spss_table
+from shoal.verifier.originals.files.stata_sas import sas_table, stata_table
+from shoal.verifier.originals.files.unpacked import PACKED, unpack
 from shoal.verifier.originals.pairing import pairing_problems
 from shoal.verifier.reading.load import (
     PART,
@@ -15,6 +21,7 @@ from shoal.verifier.reading.load import (
     TYPED,
     Loaded,
     append_all,
+    files_meant,
     load_arrow,
     load_arrow_file,
 )
@@ -27,6 +34,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TYPED = {**TYPED, ".ipc": load_arrow_file}  # raw tables may have this ending too
+# What loads the formats of other programs as an Arrow table, by ending.
+FOREIGN: dict[str, Callable[[Path, Input], pa.Table]] = {
+    **dict.fromkeys((".xlsx", ".xlsm"), excel_table),
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"), database_table),
+    **dict.fromkeys((".sav", ".zsav"), spss_table),
+    ".dta": stata_table,
+    **dict.fromkeys((".sas7bdat", ".xpt"), sas_table),
+}
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -46,8 +61,10 @@ def load_original(
     try:
         if not isinstance(raw, Path):
             return load_arrow(session, raw, table)
-        load = _load_folder if raw.is_dir() else _load
-        return load(session, raw, recipe, table)
+        files = files_meant(raw)
+        return (
+            _load(session, raw, recipe, table) if files is None else _load_all(session, files, recipe, table)
+        )
     except UnreadableError as error:
         code = error.code.replace("verify.", "data.")
         fault = "data.unreadable" if error.code == "verify.parts" else code, error.message
@@ -67,9 +84,8 @@ def row_problems(released: int, rows: int, max_suppressed: float) -> list[Proble
     return [Problem("verify.original_rows", message)] if message else []
 
 
-def _load_folder(session: Session, folder: Path, recipe: Recipe, table: str) -> Loaded:
-    """Load all files of a folder in the order of their names, without those that Spark would pass over."""
-    files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
+def _load_all(session: Session, files: Sequence[Path], recipe: Recipe, table: str) -> Loaded:
+    """Load the files of a folder or a pattern, one after the other."""
     if len({file.suffix.lower() for file in files}) > 1 or not all(file.is_file() for file in files):
         raise UnreadableError("verify.unreadable", "Its files are of several formats, or are folders.")
     if files and files[0].suffix.lower() == ".parquet":
@@ -87,10 +103,16 @@ def _load_folder(session: Session, folder: Path, recipe: Recipe, table: str) -> 
 
 
 def _load(session: Session, path: Path, recipe: Recipe, table: str) -> Loaded:
-    """Load a raw table. What is not Parquet or Arrow is text, whatever its ending."""
+    """Load a raw table. What has no other known ending is text."""
     ending = path.suffix.lower()
     if ending in _TYPED:
         return _TYPED[ending](session, path, table)
+    if ending in FOREIGN:
+        return load_arrow(session, FOREIGN[ending](path, recipe.input), table)
+    if ending in PACKED:
+        copy = session.folder / "unpacked"
+        unpack(path, recipe.input, copy)
+        path, ending = copy, path.with_suffix("").suffix.lower()
     text = _as_utf8(session, path, recipe.input.encoding)
     dialect = _dialect(text, recipe, TEXT_ENDINGS.get(ending, (",", ";", "\t", "|")))
     # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +47,8 @@ class Loaded:
 def existing(path: str | Path, *, any_ending: bool = False, folder: bool = False) -> Path:
     """Return the path of a file that can be opened and whose ending is known; or of a `folder` of parts."""
     file = Path(path)
+    if any_ending and files_meant(file):
+        return file
     reason = "there is no such file"
     if file.is_dir():
         reason = _why_no_folder(file, any_ending=any_ending) if folder else "it is a directory"
@@ -60,6 +63,20 @@ def existing(path: str | Path, *, any_ending: bool = False, folder: bool = False
         hint = f"give a file that ends in {', '.join(endings)}"
         raise DataError("data.unreadable", f"{path} cannot be read: {reason}.", hint)
     return file
+
+
+def files_meant(path: Path) -> list[Path] | None:
+    """List the files of a folder or a pattern by name, without those that Spark would pass over.
+
+    A file, or nothing that exists, gives None.
+    """
+    if path.is_dir():
+        found = list(path.iterdir())
+    elif path.exists() or not glob.has_magic(str(path)):
+        return None
+    else:
+        found = [Path(name) for name in glob.glob(str(path), recursive=True)]
+    return sorted(file for file in found if not file.name.startswith(("_", ".")))
 
 
 def _why_no_folder(folder: Path, *, any_ending: bool) -> str:
