@@ -154,6 +154,22 @@ class DataError(ShoalError):
     """The table itself cannot be used."""
 
 
+class TableChoiceError(DataError):
+    """The input holds several tables, and one must be chosen.
+
+    Parameters
+    ----------
+    message, hint : str
+        As of every error.
+    choices : sequence of str
+        The names of the tables.
+    """
+
+    def __init__(self, message: str, hint: str, choices: Sequence[str]) -> None:
+        super().__init__("data.table", message, hint)
+        self.choices = tuple(choices)
+
+
 class HierarchyError(ShoalError):
     """A hierarchy is invalid or does not cover its column."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from io import BytesIO
 from pathlib import Path
 
 import httpx
 import pytest
+import xlsxwriter
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe
@@ -16,6 +18,8 @@ from shoal.web.projects import Projects
 from shoal.web.refusals import Refusal
 from tests.bad_input_cases import snapshot
 from tests.web.serving import Served, make_project, people, recipe, serving
+
+LINES = [line.split(",") for line in people().splitlines()]
 
 
 @pytest.fixture
@@ -166,3 +170,48 @@ def test_a_faulty_request_is_not_quoted(running: Served) -> None:
     assert response.status_code == 422
     assert "ZXMARKERXZ" not in response.text
     assert "body.file" in response.text
+
+
+def workbook(*sheets: str) -> bytes:
+    """Write the table into every sheet of a workbook, the first sheet apart, which has a note."""
+    file = BytesIO()
+    with xlsxwriter.Workbook(file) as book:
+        for at, name in enumerate(sheets):
+            lines = [["note"], ["made by hand"]] if at == 0 and len(sheets) > 1 else LINES
+            sheet = book.add_worksheet(name)
+            for row, line in enumerate(lines):
+                sheet.write_row(row, 0, [int(cell) if cell.isdigit() else cell for cell in line])
+    return file.getvalue()
+
+
+def test_a_workbook_with_several_sheets_needs_a_choice(running: Served) -> None:
+    client, before = running.client(), snapshot(running.folder)
+    body = workbook("about", "stays")
+    refused = client.put("/api/upload?file=stays.xlsx", content=body)
+    assert (refused.status_code, refused.json()["error"]["choices"]) == (422, ["about", "stays"])
+    assert snapshot(running.folder) == before
+    made = client.put("/api/upload?file=stays.xlsx&table=stays", content=body).json()
+    folder = running.folder / made["name"]
+    assert tomllib.loads((folder / "recipe.toml").read_text())["input"]["table"] == "stays"
+    shown = client.get(f"/api/projects/{made['name']}/inspection").json()
+    assert shown["rows"] == 120
+    assert [column["name"] for column in shown["columns"]] == ["name", "age", "sex", "city", "ill"]
+    shutil.rmtree(folder)
+
+
+def test_a_workbook_in_the_folder_is_asked_about_without_scripts(running: Served) -> None:
+    (running.folder / "book.xlsx").write_bytes(workbook("about", "<stays>"))
+    visitor = running.visitor(Origin=running.address)
+    visitor.get("/", params={"token": running.settings.token})
+    asked = visitor.post("/open", data={"file": "book.xlsx"})
+    assert '<option value="&lt;stays&gt;">' in asked.text
+    opened = visitor.post("/open", data={"file": "book.xlsx", "table": "<stays>"})
+    assert opened.headers["location"] == "/projects/book/data"
+    shutil.rmtree(running.folder / "book")
+    (running.folder / "book.xlsx").unlink()
+
+
+def test_a_zip_that_is_called_a_table_is_refused(running: Served) -> None:
+    for name in ("a.csv", "a.sav", "a.parquet"):
+        response = running.client().put("/api/upload", params={"file": name}, content=workbook("one"))
+        assert (response.status_code, response.json()["error"]["code"]) == (415, "web.compressed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from shoal.errors import DataError
+from shoal.errors import DataError, TableChoiceError
 from shoal.recipe import Input, did_you_mean
 from shoal.wording import setting
 
@@ -43,4 +43,4 @@ def pick(path: Path, names: Sequence[str], given: Input, what: str, hidden: Coll
     if given.table is not None:
         message = f"The input {path} has no {what} `{given.table}`, but {number}: {listed}{more}."
         hint = did_you_mean(given.table, names) or hint
-    raise DataError("data.table", message, hint)
+    raise TableChoiceError(message, hint, names)

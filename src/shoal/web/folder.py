@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoal.recipe import EXTENSIONS, MANIFEST_SUFFIX
+from shoal.recipe import MANIFEST_SUFFIX
+from shoal.table.formats import READABLE
 from shoal.web.refusals import Refusal
 
+EXTENSIONS = tuple(READABLE)  # of tables that the page opens
 _DEEPEST, _MOST = 2, 200  # folders below the served one, and files that are listed
 
 

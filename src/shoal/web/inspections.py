@@ -69,4 +69,6 @@ def _options(given: Input | None) -> dict[str, Any]:
         "header": header,
         "separator": given.separator,
         "encoding": given.encoding,
+        "table": given.table,
+        "labels": given.labels,
     }

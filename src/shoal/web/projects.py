@@ -19,7 +19,7 @@ from threading import Lock, RLock
 from typing import Any
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe, to_toml
+from shoal.recipe import Input, Recipe, to_toml
 from shoal.table.write import move_into_place, temporary, write_text
 from shoal.web.folder import Folder
 from shoal.web.inspections import Inspections
@@ -249,21 +249,21 @@ class Projects:
             raise not_found("project with this name")
         return self._project(name, folder)
 
-    def open_table(self, path: str, name: str | None = None) -> Project:
-        """Make a project for a table in the folder. The table stays where it is."""
-        table = self.served.inside(path)
-        if not table.is_file():
+    def open_table(self, path: str, name: str | None = None, table: str | None = None) -> Project:
+        """Make a project for a file in the folder, or one of its sheets. The file stays where it is."""
+        file = self.served.inside(path)
+        if not file.is_file():
             raise not_found("such file in the folder")
-        with self._made(name or table.stem) as project:
-            self._draft(project, table)
+        with self._made(name or file.stem) as project:
+            self._draft(project, file, table)
         return project
 
-    def take_upload(self, upload: Path, file_name: str) -> Project:
+    def take_upload(self, upload: Path, file_name: str, table: str | None = None) -> Project:
         """Make a project of an uploaded file, which is moved into it."""
         with self._made(Path(file_name).stem) as project:
-            table = project.folder / file_name
-            os.replace(upload, table)
-            self._draft(project, table)
+            file = project.folder / file_name
+            os.replace(upload, file)
+            self._draft(project, file, table)
         return project
 
     def demo(self) -> Project:
@@ -290,9 +290,10 @@ class Projects:
                 drafted.unlink()
         return project
 
-    def _draft(self, project: Project, table: Path) -> None:
+    def _draft(self, project: Project, file: Path, table: str | None) -> None:
         """Inspect a table and write the recipe that is suggested for it."""
-        self.inspections.of(table).write(project.recipe_file)
+        given = None if table is None else Input(table=table)
+        self.inspections.of(file, given).write(project.recipe_file)
 
     @contextmanager
     def _made(self, wanted: str) -> Iterator[Project]:

@@ -6,7 +6,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import ShoalError, printable
+from shoal.errors import ShoalError, TableChoiceError, printable
 
 
 class Refusal(Exception):  # noqa: N818  # not a failure: the request is understood, and declined
@@ -44,7 +44,10 @@ def not_found(what: str, hint: str = "it may have been renamed or removed") -> R
 
 def shoal_json(error: ShoalError) -> dict[str, Any]:
     """Return an error of shoal as in JSON, with all its faults."""
-    return error_json(error.code, error.message, error.hint, [dict(vars(fault)) for fault in error.faults])
+    body = error_json(error.code, error.message, error.hint, [dict(vars(fault)) for fault in error.faults])
+    if isinstance(error, TableChoiceError):
+        body["error"]["choices"] = list(error.choices)
+    return body
 
 
 def internal_json(error: BaseException) -> dict[str, Any]:

@@ -11,13 +11,16 @@ from pathlib import Path
 
 from fastapi import Request
 
-from shoal.recipe import EXTENSIONS
 from shoal.table.leftovers import prefix, remove_leftovers
+from shoal.web.folder import EXTENSIONS
 from shoal.web.refusals import Refusal
 from shoal.web.settings import Settings
 
-# How files begin that a reader might unpack, whatever their name says.
-_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+# How files begin that a reader might unpack, whatever their name says. Workbooks are archives by nature;
+# their reader limits what they may unpack to, as those of files for statistics do.
+_ZIP = b"PK\x03\x04"
+_PACKED = (b"\x1f\x8b", _ZIP, b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+_WORKBOOKS, _LISTED = (".xlsx", ".xlsm"), (".parquet", ".arrow", ".ipc", ".feather")
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,13 @@ def file_name(name: str) -> str:
 
 def check_contents(file: Path, most_cells: int) -> None:
     """Refuse a file that is packed, or whose few bytes stand for more cells than memory can hold."""
+    ending = file.suffix.lower()
     with open(file, "rb") as opened:
-        if opened.read(8).startswith(_PACKED):
-            message = "The file is compressed."
-            raise Refusal(415, "web.compressed", message, "unpack it first, and upload the table itself")
-    if file.suffix.lower() == ".csv" or file.suffix.lower() == ".tsv":
+        beginning = opened.read(8)
+    if beginning.startswith(_PACKED) and not (ending in _WORKBOOKS and beginning.startswith(_ZIP)):
+        message = "The file is compressed."
+        raise Refusal(415, "web.compressed", message, "unpack it first, and upload the table itself")
+    if ending not in _LISTED:
         return
     rows, columns = _shape(file)
     if rows * columns > most_cells:

@@ -33,6 +33,11 @@ class OpenTable(BaseModel):
     name: str | None = Field(
         None, description="Name of the project; that of the file by default.", max_length=64
     )
+    table: str | None = Field(
+        None,
+        description="The sheet of a workbook or the table of a database, if there are several.",
+        max_length=255,
+    )
 
 
 class RecipeText(BaseModel):
@@ -67,7 +72,7 @@ def list_tables(state: Shared) -> list[str]:
 @router.post("/projects", status_code=201)
 def open_table(asked: OpenTable, state: Shared) -> ProjectInfo:
     """Make a project of a table in the folder: it is inspected, and a recipe is drafted."""
-    return info(state.projects.open_table(asked.file, asked.name))
+    return info(state.projects.open_table(asked.file, asked.name, asked.table))
 
 
 @router.post("/demo", status_code=201)
@@ -81,10 +86,17 @@ async def upload_table(
     request: Request,
     state: Shared,
     file: Annotated[str, Query(description="Name of the file.", max_length=255)],
+    table: Annotated[
+        str | None,
+        Query(
+            description="The sheet of a workbook or the table of a database, if there are several.",
+            max_length=255,
+        ),
+    ] = None,
 ) -> ProjectInfo:
     """Make a project of an uploaded table; the body is the file itself."""
     async with received(request, state.settings, state.served.path, file) as upload:
-        project = await run_in_threadpool(state.projects.take_upload, upload.file, upload.name)
+        project = await run_in_threadpool(state.projects.take_upload, upload.file, upload.name, table)
     return info(project)
 
 

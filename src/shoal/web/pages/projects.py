@@ -6,10 +6,10 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from shoal.errors import ShoalError
-from shoal.recipe import EXTENSIONS
+from shoal.errors import ShoalError, TableChoiceError
+from shoal.web.folder import EXTENSIONS
 from shoal.web.projects import Project
 from shoal.web.refusals import Refusal
 from shoal.web.releases import Releases
@@ -40,9 +40,14 @@ def demo(state: Shared) -> RedirectResponse:
 
 
 @router.post("/open")
-def open_table(state: Shared, file: Annotated[str, Form()]) -> RedirectResponse:
-    """Make a project of a table in the folder."""
-    return _to(state.projects.open_table(file))
+def open_table(
+    request: Request, state: Shared, file: Annotated[str, Form()], table: Annotated[str | None, Form()] = None
+) -> Response:
+    """Make a project of a table in the folder; ask which one, if the file has several."""
+    try:
+        return _to(state.projects.open_table(file, table=table))
+    except TableChoiceError as error:
+        return page(request, "choose.html", file=file, error=error)
 
 
 @router.get("/projects/{name}")

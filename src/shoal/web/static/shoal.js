@@ -9,6 +9,7 @@ export class Problem extends Error {
     this.hint = error.hint || "";
     this.faults = error.faults || [];
     this.places = error.places || []; // nodes of a tree, or lines of a file
+    this.choices = error.choices || []; // tables of a workbook or database
   }
 }
 
