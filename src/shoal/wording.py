@@ -19,6 +19,7 @@ _FLAGS = {
     "about.date": "--about date",
     "input.separator": "--separator",
     "input.encoding": "--encoding",
+    "input.decimal": "--decimal",
     "input.names": "--names",
     "input.table": "--table",
     "input.labels": "--labels",

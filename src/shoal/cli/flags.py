@@ -112,6 +112,9 @@ class TableFlags:
     ] = None
     separator: Annotated[str | None, _input("--separator", "Cell separator; default: detected.", ";")] = None
     encoding: Annotated[str | None, _input("--encoding", "If not UTF-8, for example latin-1.", "NAME")] = None
+    decimal: Annotated[
+        str | None, _input("--decimal", "If numbers of a text file have a decimal comma: ','", "MARK")
+    ] = None
     table: Annotated[
         str | None, _input("--table", "The sheet of a workbook, or the table of a database.", "NAME")
     ] = None
@@ -155,6 +158,7 @@ class TableFlags:
             "header": False if self.names else None,
             "separator": "\t" if self.separator == "\\t" else self.separator,
             "encoding": self.encoding,
+            "decimal": self.decimal,
             "table": self.table,
             "labels": self.labels,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Input
+from shoal.table.decimals import has_commas, with_points
 from shoal.table.formats import has_names, is_text
 from shoal.table.frames import Choose, series, to_polars
 from shoal.table.read import first_records, mark_missing, read
@@ -80,7 +81,11 @@ def load(data: Any, given: Input, header: bool | None) -> Source:
         if header is False or found is False:
             names = [f"column_{at}" for at in range(1, len(records[0]) + 1)] if records else None
             given = given.model_copy(update={"header": False, "names": names})
-    return _source(lambda choose: read(path, given, choose), given, found)
+    source = _source(lambda choose: read(path, given, choose), given, found)
+    if is_text(path) and "decimal" not in given.model_fields_set and has_commas(source.table):
+        given = source.given.model_copy(update={"decimal": ","})
+        return replace(source, table=with_points(source.table), given=given)
+    return source
 
 
 def has_header(records: list[list[str]]) -> bool:

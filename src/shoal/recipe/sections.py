@@ -64,6 +64,7 @@ class Input(Section):
     header: bool = True
     names: list[str] | None = Field(default=None, min_length=1)
     encoding: str | None = None
+    decimal: Literal[".", ","] = "."  # of numbers in text files
     table: str | None = Field(
         default=None, min_length=1
     )  # a sheet, a table of a database, a file in an archive
