@@ -20,6 +20,7 @@ _FLAGS = {
     "input.separator": "--separator",
     "input.encoding": "--encoding",
     "input.decimal": "--decimal",
+    "input.dates": "--dates",
     "input.names": "--names",
     "input.table": "--table",
     "input.labels": "--labels",

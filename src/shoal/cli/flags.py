@@ -115,6 +115,9 @@ class TableFlags:
     decimal: Annotated[
         str | None, _input("--decimal", "If numbers of a text file have a decimal comma: ','", "MARK")
     ] = None
+    dates: Annotated[
+        str | None, _input("--dates", "How a text file writes days, if not YYYY-MM-DD.", "D.M.Y")
+    ] = None
     table: Annotated[
         str | None, _input("--table", "The sheet of a workbook, or the table of a database.", "NAME")
     ] = None
@@ -159,6 +162,7 @@ class TableFlags:
             "separator": "\t" if self.separator == "\\t" else self.separator,
             "encoding": self.encoding,
             "decimal": self.decimal,
+            "dates": self.dates,
             "table": self.table,
             "labels": self.labels,
         }

@@ -60,6 +60,8 @@ def _input_lines(given: Input, path: str | None) -> list[str]:
         lines.append(f"encoding = {quoted(given.encoding)}")
     if given.decimal != ".":
         lines.append(f"decimal = {quoted(given.decimal)}  # published with a point")
+    if given.dates is not None:
+        lines.append(f"dates = {quoted(given.dates)}  # published as YYYY-MM-DD")
     if given.names is not None:
         lines += ["header = false", f"names = {_list(given.names)}"]
     if given.missing != [""]:

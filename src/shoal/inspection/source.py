@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Input
-from shoal.table.decimals import has_commas, with_points
+from shoal.table.conventions import as_usual, found_conventions
 from shoal.table.formats import has_names, is_text
 from shoal.table.frames import Choose, series, to_polars
 from shoal.table.read import first_records, mark_missing, read
@@ -82,10 +82,9 @@ def load(data: Any, given: Input, header: bool | None) -> Source:
             names = [f"column_{at}" for at in range(1, len(records[0]) + 1)] if records else None
             given = given.model_copy(update={"header": False, "names": names})
     source = _source(lambda choose: read(path, given, choose), given, found)
-    if is_text(path) and "decimal" not in given.model_fields_set and has_commas(source.table):
-        given = source.given.model_copy(update={"decimal": ","})
-        return replace(source, table=with_points(source.table), given=given)
-    return source
+    conventions = found_conventions(source.table) if is_text(path) else {}
+    given = source.given.model_copy(update=conventions)
+    return replace(source, table=as_usual(source.table, given), given=given)
 
 
 def has_header(records: list[list[str]]) -> bool:

@@ -12,7 +12,7 @@ from shoal.recipe.faults import (
     omitted_faults,
 )
 from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
-from shoal.recipe.sections import EXTENSIONS, About, Column, Input, Method, Output, Privacy
+from shoal.recipe.sections import DAY_ORDERS, EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
 from shoal.recipe.shared import shareable, shared_digest
 from shoal.recipe.trees import induced_file, is_file, is_induced
@@ -20,6 +20,7 @@ from shoal.recipe.trees import induced_file, is_file, is_induced
 __all__ = [
     "ANATOMY_COUNT",
     "ANATOMY_GROUP",
+    "DAY_ORDERS",
     "EXTENSIONS",
     "GRID_HINT",
     "MANIFEST_SUFFIX",

@@ -453,8 +453,8 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
             message = f"The engine `spark` does not induce hierarchies (column `{name}`)."
             hint = "build a hierarchy file from a sample: shoal hierarchy build --induce"
             faults.append(Fault("recipe.not_available", message, hint))
-    if recipe.input.decimal != "." and recipe.engine.name == "spark":
-        message = "The engine `spark` does not read decimal commas."
+    if (recipe.input.decimal != "." or recipe.input.dates) and recipe.engine.name == "spark":
+        message = "The engine `spark` reads numbers with a decimal point and days as YYYY-MM-DD only."
         hint = "use the engine local, or convert the table to Parquet"
         faults.append(Fault("recipe.not_available", message, hint))
     if recipe.input.query or _is_address(recipe.input.path):

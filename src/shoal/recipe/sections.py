@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from fractions import Fraction
 from math import floor
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
@@ -55,6 +55,10 @@ class About(Section):
     date: Annotated[AboutText | None, BeforeValidator(_day_text)] = None
 
 
+DayOrder = Literal["D.M.Y", "D/M/Y", "M/D/Y", "D-M-Y"]
+DAY_ORDERS: tuple[str, ...] = get_args(DayOrder)
+
+
 class Input(Section):
     """Where the table is and how to read it."""
 
@@ -65,6 +69,7 @@ class Input(Section):
     names: list[str] | None = Field(default=None, min_length=1)
     encoding: str | None = None
     decimal: Literal[".", ","] = "."  # of numbers in text files
+    dates: DayOrder | None = None  # of days in text files that are not in ISO form
     table: str | None = Field(
         default=None, min_length=1
     )  # a sheet, a table of a database, a file in an archive

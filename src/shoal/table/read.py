@@ -19,7 +19,7 @@ from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Input, Recipe, column_faults
 from shoal.table.compressed import inner_name, is_compressed, unpacked
 from shoal.table.contents import refuse_other_than_text
-from shoal.table.decimals import with_points
+from shoal.table.conventions import as_usual
 from shoal.table.formats import FORMATS, READABLE, check_names, chosen, is_several, is_text
 from shoal.table.frames import Choose, series
 from shoal.table.parts import read_parts
@@ -44,8 +44,7 @@ def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame
     if not is_text(path):
         return mark_missing(_read_typed(path, given, choose), given.missing)
     frame = _read_text(path, given)
-    frame = mark_missing(frame[:, chosen(frame.columns, choose)], given.missing)
-    return with_points(frame) if given.decimal == "," else frame
+    return as_usual(mark_missing(frame[:, chosen(frame.columns, choose)], given.missing), given)
 
 
 def first_records(path: Path, given: Input) -> list[list[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.recipe import Input, Recipe
+from shoal.verifier.originals.conventions import read_conventions
 from shoal.verifier.originals.files.databases import database_table
 from shoal.verifier.originals.files.excel import excel_table
 from shoal.verifier.originals.files.spss import spss_table
@@ -26,7 +27,7 @@ from shoal.verifier.reading.load import (
     load_arrow_file,
 )
 from shoal.verifier.reading.parts import common_schema
-from shoal.verifier.reading.session import Session, UnreadableError, column
+from shoal.verifier.reading.session import Session, UnreadableError
 from shoal.verifier.reading.text import Dialect, fault_of_text, find_dialect, first_record, read_text
 from shoal.verifier.verdict import Problem, count
 
@@ -118,21 +119,9 @@ def _load(session: Session, path: Path, recipe: Recipe, table: str) -> Loaded:
     # Blank lines are common in raw files, so the sums of `tally` do not fit; one thread reads them.
     if not read_text(session, text, dialect, table, parallel=False):
         raise fault_of_text(text, dialect)
-    if recipe.input.decimal == ",":
-        _read_commas(session, table, len(dialect.names), recipe.input.missing)
+    read_conventions(session, table, len(dialect.names), recipe.input)
     names = tuple(name.strip() for name in dialect.names)
     return Loaded(table, names, int(session.row(f"SELECT count(*) FROM {table}")[0]))
-
-
-def _read_commas(session: Session, table: str, width: int, missing: list[str]) -> None:
-    """Turn `1.234,5` into `1234.5` wherever a cell is a number; a text that means missing is none."""
-    for cell in map(column, range(width)):
-        session.rows(
-            f"UPDATE {table} SET {cell} = translate(trim({cell}), ',.', '.') "
-            f"WHERE regexp_full_match(trim({cell}), '[-+]?([0-9]+|[0-9]{{1,3}}([.][0-9]{{3}})+)(,[0-9]+)?') "
-            f"AND NOT list_contains(?, trim({cell}))",
-            [missing],
-        )
 
 
 def _dialect(path: Path, recipe: Recipe, delimiters: tuple[str, ...]) -> Dialect:
