@@ -81,8 +81,7 @@ def _has_commas(texts: pl.Series) -> bool:
 
 def _are_days(texts: pl.Series, order: str) -> bool:
     """Return whether all texts are days in this order."""
-    return all(
-        _iso(part, order).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).null_count() == 0
-        and part.str.contains(order[1], literal=True).all()  # not in ISO form already
-        for part in (texts.head(_FEW), texts)
-    )
+    for part in (texts.head(_FEW), texts):
+        if _parts(part, order)["Y"].null_count():
+            return False
+    return _iso(texts, order).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).null_count() == 0
