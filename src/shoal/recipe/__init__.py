@@ -11,6 +11,7 @@ from shoal.recipe.faults import (
     did_you_mean,
     omitted_faults,
 )
+from shoal.recipe.protection import Noise, Pram, code_kind
 from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
 from shoal.recipe.sections import EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
@@ -27,10 +28,13 @@ __all__ = [
     "Column",
     "Input",
     "Method",
+    "Noise",
     "Output",
+    "Pram",
     "Privacy",
     "Recipe",
     "Shape",
+    "code_kind",
     "column_faults",
     "did_you_mean",
     "induced_file",

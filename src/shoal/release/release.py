@@ -79,6 +79,8 @@ class Release:
         For each quasi column: its `kind`, and whether it was `found` or given in the recipe.
     extends : str, optional
         The digest of the earlier release that this one extends.
+    protection : tuple of dict
+        What was done to single columns, and how far it moved them.
     """
 
     parts: tuple[Part, ...]
@@ -99,6 +101,7 @@ class Release:
     kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     extends: str | None = None
+    protection: tuple[dict[str, Any], ...] = ()
 
     @property
     def shape(self) -> Shape:
@@ -334,6 +337,7 @@ class Release:
             **_measured(self.numbers),
             **bound,
             "dangers": [danger.to_dict() for danger in self.dangers],
+            "protection": list(self.protection),
             "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
             **(views if self.shape is Shape.VIEWS else {}),
             **({} if self.shape is Shape.TWO_TABLES else {"composition": self.composition}),
