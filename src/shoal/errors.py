@@ -208,6 +208,10 @@ class KnownSeedWarning(PrivacyWarning):
     """Random choices that must stay secret were drawn from a seed that can be known or guessed."""
 
 
+class LinkableReleaseWarning(PrivacyWarning):
+    """Releases with the same pseudonyms can be linked row by row."""
+
+
 class RecoverableColumnWarning(PrivacyWarning):
     """A column that is released unchanged reveals generalized values."""
 

@@ -10,14 +10,17 @@ from typing import Any
 import polars as pl
 
 from shoal.composition.check import Composition, check
-from shoal.composition.earlier import earlier_recipe, load_earlier
+from shoal.composition.earlier import earlier_recipe, linkable_earlier, load_earlier
+from shoal.composition.linked import Linkable, linked, report_linked
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
+from shoal.errors import RecipeError
 from shoal.privacy.goalset import holds_on
 from shoal.privacy.value_range import holds_for_texts
 from shoal.recipe import Column, Recipe, is_induced
 from shoal.recipe.goals import Goal, ValueRange
 from shoal.recode.publish import Published
+from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 
@@ -40,6 +43,7 @@ class Companions:
     also: tuple[Path, ...] = ()
     accepted: bool = False
     views: list[View] = field(default_factory=list)
+    own: list[Linkable] = field(default_factory=list)
 
     @classmethod
     def of(cls, recipe: Recipe, also: Iterable[str | Path], *, accepted: bool) -> Companions:
@@ -66,9 +70,13 @@ class Companions:
     def note(self, table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe) -> None:
         """Record what one view publishes."""
         if self.are_several:
-            shown = recipe.named("sensitive", "keep")
+            shown = recipe.unchanged
             labels, classes, names = published.labels, published.classes, published.names
             self.views.append(View.ours(table, encoded, labels, classes, names, shown))
+            inside = labels >= 0
+            for name in recipe.pseudonyms:
+                of_row = frames.series(table, name).gather(encoded.order[inside])
+                self.own.append(Linkable(of_row, pl.Series(labels[inside])))
 
     def _known(self, table: pl.DataFrame) -> Recipe:
         """Return a recipe whose quasi columns are all those that an attacker is assumed to know.
@@ -94,8 +102,14 @@ class Companions:
             return None
         try:
             refuse_unavailable(self.recipe)
+            self._refuse_other_codes()
         except ValueError:
-            return None  # accepted unchecked, or `of` would have refused it
+            if not self.accepted:
+                raise
+            return None  # accepted unchecked
+        pseudonyms = [*self.own, *(each for path in self.also for each in linkable_earlier(path))]
+        k = self.recipe.privacy.k
+        by_pseudonym = report_linked(linked(pseudonyms, k), k, accepted=self.accepted)
         known = self._known(table)
         earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
@@ -103,7 +117,26 @@ class Companions:
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
         if not self.accepted:
             found.raise_if_refused()
-        return {**found.to_dict(), "earlier": _earlier(found, len(earlier)), "accepted": self.accepted}
+        earlier_rows = _earlier(found, len(earlier))
+        return {**found.to_dict(), **by_pseudonym, "earlier": earlier_rows, "accepted": self.accepted}
+
+    def _refuse_other_codes(self) -> None:
+        """Refuse an earlier release with other codes at the ends: its boxes contain other values."""
+        for path in self.also:
+            then = earlier_recipe(path)
+            other = [
+                f"`{name}`"
+                for name in then.quasi
+                if name in self.recipe.columns and _codes(then.columns[name]) != _codes(self.recipe.columns[name])
+            ]
+            if other:
+                message = f"The earlier release {path} has other top or bottom codes of {', '.join(other)}."
+                hint = "use the same codes: what both releases reveal together cannot be checked otherwise"
+                raise RecipeError("recipe.not_available", message, hint)
+
+
+def _codes(column: Column) -> tuple[Any, Any]:
+    return column.bottom, column.top
 
 
 def _as_quasi(then: Column, now: Column | None) -> Column:

@@ -59,7 +59,7 @@ def protect(table: pl.DataFrame, recipe: Recipe) -> Protected:
     key = key_of(recipe) if recipe.pseudonyms else b""  # a missing key is reported before any work is done
     perturbed = _perturbed(table, recipe)
     coded = code_ends(perturbed, recipe)
-    entries = [*_perturbation_entries(table, coded, recipe), *_code_entries(perturbed, coded, recipe)]
+    entries = [*_perturbation_entries(table, perturbed, recipe), *_code_entries(perturbed, coded, recipe)]
     columns = {name: coded[name] for name in coded.columns}
     for name in recipe.pseudonyms:
         columns[name] = pseudonyms(table, name, key)

@@ -32,7 +32,10 @@ def key_of(recipe: Recipe) -> bytes:
             message = f"The key for pseudonyms cannot be read: {why}."
             raise RecipeError("recipe.key", message, f"check {name_of('secrets', 'key_file')}") from None
     elif secrets.key_env is not None:
-        key = os.environ.get(secrets.key_env, "").encode("utf-8", "surrogateescape")
+        if secrets.key_env not in os.environ:
+            message = "The environment variable that should have the key for pseudonyms is not set."
+            raise RecipeError("recipe.key", message, f"set it, or correct {name_of('secrets', 'key_env')}")
+        key = os.environ[secrets.key_env].encode("utf-8", "surrogateescape")
     else:
         listed = ", ".join(f"`{name}`" for name in recipe.pseudonyms)
         message = f"There is no key for the pseudonyms of {listed}."
