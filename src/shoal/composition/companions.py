@@ -127,7 +127,8 @@ class Companions:
             other = [
                 f"`{name}`"
                 for name in then.quasi
-                if name in self.recipe.columns and _codes(then.columns[name]) != _codes(self.recipe.columns[name])
+                if name in self.recipe.columns
+                and _codes(then.columns[name]) != _codes(self.recipe.columns[name])
             ]
             if other:
                 message = f"The earlier release {path} has other top or bottom codes of {', '.join(other)}."

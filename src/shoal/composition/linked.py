@@ -53,7 +53,9 @@ def linked(tables: Sequence[Linkable], k: int) -> Linked | None:
     Being in a table or not tells people apart too.
     """
     frames = [
-        pl.DataFrame({"person": table.pseudonyms.cast(pl.String), "class": table.classes}).drop_nulls("person")
+        pl.DataFrame({"person": table.pseudonyms.cast(pl.String), "class": table.classes}).drop_nulls(
+            "person"
+        )
         for table in tables
     ]
     together: pl.DataFrame | None = None

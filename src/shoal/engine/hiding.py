@@ -2,12 +2,13 @@
 
 Two kinds of rows are published without some of their cells, at most `suppress_cells` of all rows:
 
-- Rows that a method leaves out because too few look alike at the levels it chose. They are released after all,
-  without the fewest cells that make at least k of them look alike.
+- Rows that a method leaves out because too few look alike at the levels it chose. They are released after
+  all, without the fewest cells that make at least k of them look alike.
 - Rows that are far from the rest of their class in one column, so that the whole class publishes a wide range
   (`recode/odd_cells.py`). They form classes of their own without that column, if that lowers the loss.
 
-Rows look alike only if their labels are equal: `*` is a label like any other, so every class has k rows as ever.
+Rows look alike only if their labels are equal: `*` is a label like any other, so every class has k rows as
+ever.
 """
 
 from __future__ import annotations

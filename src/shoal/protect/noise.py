@@ -1,8 +1,8 @@
 """Noise: a normal random number is added to each number.
 
-With noise of a standard deviation that is a share `a` of the column's own, the expected variance is (1 + a^2)
-times the true one, and correlations with other columns shrink by 1 / sqrt(1 + a^2). Noise with the covariances
-of several columns leaves the correlations among them as they are [kim1986]_.
+With noise of a standard deviation that is a share `a` of the column's own, the expected variance is
+(1 + a^2) times the true one, and correlations with other columns shrink by 1 / sqrt(1 + a^2). Noise with the
+covariances of several columns leaves the correlations among them as they are [kim1986]_.
 
 References
 ----------

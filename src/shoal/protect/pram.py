@@ -59,9 +59,7 @@ def changed_codes(
     return np.where(chances < pram.share.numerator, drawn, codes)
 
 
-def randomized(
-    codes: LongArray, counts: Sequence[int], pram: Pram, random: np.random.Generator
-) -> LongArray:
+def randomized(codes: LongArray, counts: Sequence[int], pram: Pram, random: np.random.Generator) -> LongArray:
     """Draw the released category of each cell."""
     n_chances, n_targets = limits(counts, pram)
     chances, targets = random.integers(0, n_chances, len(codes)), random.integers(0, n_targets, len(codes))

@@ -40,7 +40,9 @@ def key_of(recipe: Recipe) -> bytes:
         listed = ", ".join(f"`{name}`" for name in recipe.pseudonyms)
         message = f"There is no key for the pseudonyms of {listed}."
         keys = f"{name_of('secrets', 'key_file')} or {name_of('secrets', 'key_env')}"
-        raise RecipeError("recipe.key", message, f"name a file or an environment variable that has it: {keys}")
+        raise RecipeError(
+            "recipe.key", message, f"name a file or an environment variable that has it: {keys}"
+        )
     key = key.strip(b"\r\n")
     if len(key) < SHORTEST:
         message = f"The key for pseudonyms has {len(key)} bytes; at least {SHORTEST} are needed."

@@ -1,8 +1,8 @@
 """Rank swapping: each value changes places with one of nearby rank, so every value stays in the column.
 
-Values are sorted. From the lowest on, each that has not been swapped yet is swapped with one drawn from
-those that have not been swapped either and whose rank is at most p % of the rows higher [moore1996]_. The last one of a
-window may remain alone, and keeps its place.
+Values are sorted. From the lowest on, each that has not been swapped yet is swapped with one drawn from those
+that have not been swapped either and whose rank is at most p % of the rows higher [moore1996]_. If there is
+none, it keeps its place.
 
 References
 ----------
@@ -69,12 +69,11 @@ def partners(n_values: int, window: int, draw: Callable[[], float]) -> LongArray
 
 def drawing(random: np.random.Generator) -> Callable[[], float]:
     """Return a function that draws numbers one by one, faster than the generator does."""
+    waiting: list[float] = []
 
-    def blocks() -> float:
-        nonlocal waiting
+    def draw() -> float:
         if not waiting:
-            waiting = random.random(_BLOCK).tolist()
+            waiting.extend(random.random(_BLOCK).tolist())
         return waiting.pop()
 
-    waiting: list[float] = []
-    return blocks
+    return draw

@@ -151,9 +151,8 @@ def _keys_at(above: Sequence[str]) -> list[str]:
     }  # fmt: skip
     if not above:
         return list(Sections.model_fields)
-    if above[0] == "columns" and above[-1] in (tables := {"pram": Pram, "noise": Noise}):
-        return list(tables[above[-1]].model_fields)
-    model = Column if above[0] == "columns" else models.get(above[0])
+    tables: dict[str, type[BaseModel]] = {"pram": Pram, "noise": Noise}
+    model = tables.get(above[-1], Column) if above[0] == "columns" else models.get(above[0])
     return list(model.model_fields) if model else []
 
 

@@ -364,7 +364,12 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) ->
 
 
 _IN_COLUMN = 2  # depth of a column's keys: columns, name, key
-_TABLES = ("hierarchy", "accept", "pram", "noise")  # keys of a column whose value may be a table, and is replaced as one
+_TABLES = (
+    "hierarchy",
+    "accept",
+    "pram",
+    "noise",
+)  # keys of a column whose value may be a table, and is replaced as one
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -2,8 +2,8 @@
 
 If they leave, the class becomes narrower, and they can be published without that one cell.
 
-A `*` says less than any range, so the rows that leave lose more; those that stay lose less. And the odd value,
-which would be an end of a published range, is not shown at all.
+A `*` says less than any range, so the rows that leave lose more; those that stay lose less. And the odd
+value, which would be an end of a published range, is not shown at all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ def odd_rows(encoded: Encoded, labels: IntArray, k: int, most: int) -> Odd:
         order, starts, ends = _sorted(column, labels, n_classes)
         for each in classes[best.column[classes] == at]:
             n = best.leaving[each]
-            end = slice(ends[each] - n, ends[each]) if best.at_high[each] else slice(starts[each], starts[each] + n)
+            end = (
+                slice(ends[each] - n, ends[each])
+                if best.at_high[each]
+                else slice(starts[each], starts[each] + n)
+            )
             rows.append(order[end])
             columns.append(np.full(n, at, np.int64))
     return Odd(np.concatenate(rows), np.concatenate(columns))
@@ -58,7 +62,10 @@ def odd_rows(encoded: Encoded, labels: IntArray, k: int, most: int) -> Odd:
 def _best(encoded: Encoded, labels: IntArray, n_classes: int, k: int) -> _Best:
     """Find the best choice of each class; of equally good ones, the first column and the fewest rows."""
     best = _Best(
-        np.zeros(n_classes), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_), np.zeros(n_classes, np.int64)
+        np.zeros(n_classes),
+        np.zeros(n_classes, np.int64),
+        np.zeros(n_classes, np.bool_),
+        np.zeros(n_classes, np.int64),
     )
     for at, column in enumerate(encoded.columns):
         for at_high, leaving, saved in _savings(column, labels, n_classes, k):

@@ -11,8 +11,8 @@ import polars as pl
 from shoal.errors import RecipeError
 from shoal.recipe import Input, Recipe, column_faults
 from shoal.table import frames
-from shoal.table.columns import Encoded
 from shoal.table.coding import code_ends
+from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.forms import LOST, range_text, value_text
 from shoal.table.orders import with_orders

@@ -24,7 +24,10 @@ _UNITS = ("year", "month", "day")
 
 def code_ends(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
     """Return the table with the values beyond the top and bottom codes of its columns replaced by them."""
-    coded = {name: coded_values(series(table, name), name, recipe.columns[name]) for name in _present(table, recipe)}
+    coded = {
+        name: coded_values(series(table, name), name, recipe.columns[name])
+        for name in _present(table, recipe)
+    }
     if not coded:
         return table
     return pl.DataFrame({name: coded.get(name, table[name]) for name in table.columns})

@@ -20,7 +20,8 @@ def pseudonym_problems(
     for name in filter(loaded.has_once, recipe.pseudonyms):
         cell = bare(loaded.column(name), marked=loaded.marked)
         query = (
-            f"SELECT count(*) FILTER (NOT regexp_full_match(cell, '{_FORM}')), count(*) - count(DISTINCT cell) "
+            f"SELECT count(*) FILTER (NOT regexp_full_match(cell, '{_FORM}')), "
+            "count(*) - count(DISTINCT cell) "
             f"FROM (SELECT {cell} AS cell FROM {loaded.table}) WHERE cell <> ''"
         )
         wrong, repeated = session.row(query)

@@ -35,9 +35,7 @@ def code_problems(session: Session, loaded: Loaded, recipe: Recipe) -> list[Prob
             continue
         limits, read = _limits(column), _reader(column, is_quasi=is_quasi)
         rows = sum(
-            times
-            for text, times in _cells(session, loaded, shown, recipe)
-            if _is_beyond(read(text), limits)
+            times for text, times in _cells(session, loaded, shown, recipe) if _is_beyond(read(text), limits)
         )
         if rows:
             message = f"Column `{name}` has values beyond its top or bottom code, in {count(rows, 'row')}."
@@ -60,7 +58,9 @@ def _cells(
 
 def _is_beyond(found: Ends, limits: tuple[Any, Any]) -> bool:
     low, high = limits
-    return found is not None and ((low is not None and found[0] < low) or (high is not None and found[1] > high))
+    return found is not None and (
+        (low is not None and found[0] < low) or (high is not None and found[1] > high)
+    )
 
 
 def _precision(column: Column) -> Precision:
@@ -123,9 +123,7 @@ def code_original(session: Session, original: Loaded, recipe: Recipe) -> None:
         session.database.execute("CREATE OR REPLACE TEMP TABLE coded (cell VARCHAR, code VARCHAR)")
         if codes:
             session.database.executemany("INSERT INTO coded VALUES (?, ?)", list(codes.items()))
-        session.rows(
-            f"UPDATE {original.table} SET {cell} = coded.code FROM coded WHERE {cell} = coded.cell"
-        )
+        session.rows(f"UPDATE {original.table} SET {cell} = coded.code FROM coded WHERE {cell} = coded.cell")
         session.rows("DROP TABLE coded")
 
 

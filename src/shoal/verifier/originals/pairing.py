@@ -87,9 +87,7 @@ def pairing_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
     return problems + _perturbed_problems(session, loaded, original, recipe)
 
 
-def _perturbed_problems(
-    session: Session, loaded: Loaded, original: Loaded, recipe: Recipe
-) -> list[Problem]:
+def _perturbed_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
     """Check what perturbed columns keep: swapping keeps each value, PRAM each category, noise nothing."""
     problems = []
     for name, how in recipe.perturbed.items():
