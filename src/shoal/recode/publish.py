@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from shoal.recode.generalize import node_texts
 from shoal.recode.levels import level_texts
 from shoal.recode.microaggregate import microaggregate
 from shoal.recode.ring import Ring
+from shoal.table.coding import code_number
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, class_extremes
 from shoal.table.forms import LOST
 
@@ -117,7 +119,7 @@ def _published(
     low, high = class_extremes(column, labels, n_clusters)
     snaps = output.bounds == "snapped" and isinstance(column, RangeColumn)
     if level is not None and not snaps:
-        texts = level_texts(column, low, level)
+        texts = level_texts(column, low, level, _code_limits(column, recipe))
     elif isinstance(column, RangeColumn):
         texts = as_text(column, low, high, _grid(column, recipe))
     else:
@@ -131,6 +133,16 @@ def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Seri
     if isinstance(column, RangeColumn):
         return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
     return _shaped(column, ring.node_texts(column, low, high, recipe.output.max_set), recipe)
+
+
+def _code_limits(column: QuasiColumn, recipe: Recipe) -> tuple[Fraction | None, Fraction | None]:
+    """Return the bottom and the top code of a column as numbers."""
+    given = recipe.columns[column.name]
+    low, high = (
+        None if code is None else Fraction(str(code_number(code, column.kind, given)))
+        for code in (given.bottom, given.top)
+    )
+    return low, high
 
 
 def _grid(column: RangeColumn, recipe: Recipe) -> float | None:

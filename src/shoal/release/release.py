@@ -27,6 +27,7 @@ from shoal.release.writing import write_release, write_reports
 from shoal.risks.report import RiskReport
 from shoal.stages import Progress, Tick
 from shoal.table import frames
+from shoal.table.coding import code_ends
 from shoal.table.encode import encode
 from shoal.table.given import table_of
 from shoal.utility.measured import Utility, measure_utility
@@ -274,8 +275,8 @@ class Release:
             held = "Spark holds this release" if len(self.parts) == 1 else f"It has {self.shape.value}"
             message = f"The utility of this release cannot be measured. {held}."
             raise RecipeError("recipe.not_available", message, "measure a release in one table in memory")
-        table = table_of(original, self.recipe)
-        encoded = encode(table, self.recipe)
+        table = table_of(original, self.recipe, code=False)
+        encoded = encode(code_ends(table, self.recipe), self.recipe)
         return measure_utility(table, encoded, self.frame, self.recipe, _formulas(analysis))
 
     def close(self) -> None:

@@ -43,22 +43,32 @@ def coded_values(values: pl.Series, name: str, column: Column) -> pl.Series:
     numbers = line_numbers(canonical, kind, column)
     if numbers.null_count() == len(numbers):
         return values
+    if kind == "date":
+        _check_precision(column, canonical, name)
     for code, is_top in ((column.bottom, False), (column.top, True)):
         if code is not None:
-            limit = _limit(code, kind, column, canonical, name)
+            limit = code_number(code, kind, column)
             beyond = numbers > limit if is_top else numbers < limit
             values = _replaced(values, beyond.fill_null(False), _cell(code, kind, values.dtype, name))
     return values
 
 
-def _limit(code: Any, kind: str, column: Column, canonical: pl.Series, name: str) -> Any:
-    """Return the code as a number on the line of its column."""
+def _check_precision(column: Column, canonical: pl.Series, name: str) -> None:
+    unit = date_unit(canonical)
+    given = {_unit(code) for code in (column.bottom, column.top) if code is not None}
+    if given != {unit}:
+        message = f"The codes of column `{name}` are {' and '.join(given)}s, but its dates are {unit}s."
+        raise RecipeError("recipe.invalid", message, f"give {unit}s")
+
+
+def _unit(code: Any) -> str:
+    return _UNITS[str(code).count("-")]
+
+
+def code_number(code: Any, kind: str, column: Column) -> Any:
+    """Return a code as a number on the line of its column."""
     if kind == "date":
-        unit, given = date_unit(canonical), _UNITS[str(code).count("-")]
-        if unit != given:
-            message = f"The codes of column `{name}` are {given}s, but its dates are {unit}s."
-            raise RecipeError("recipe.invalid", message, f"give {unit}s")
-        of_type: Any = datetime.date.fromisoformat(code) if unit == "day" else str(code)
+        of_type: Any = datetime.date.fromisoformat(code) if _unit(code) == "day" else str(code)
         return line_numbers(pl.Series([of_type]), kind, column).item()
     if kind == "ordinal":
         _, written = settle(pl.Series([code]), column)

@@ -18,6 +18,7 @@ from shoal.measure.released import ReadRelease, loss_of, published_names, read_c
 from shoal.recipe import Recipe, induced_file
 from shoal.risks.distribution import risk
 from shoal.stages import Progress, stage
+from shoal.table.coding import code_ends
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.given import table_of
@@ -43,11 +44,11 @@ def measure_tables(
     """
     timings: dict[str, float] = {}  # not reported
     with stage(timings, "read", progress):
-        table = table_of(None, recipe)
+        table = table_of(None, recipe, code=False)
         recipe = with_orders(recipe, table)
         recipe = with_induced(recipe if released is None else _written_trees(recipe, released), table)
     with stage(timings, "encode", progress):
-        encoded = encode(table, recipe)
+        encoded = encode(code_ends(table, recipe), recipe)
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
     if released is None:
         return numbers

@@ -116,7 +116,7 @@ def make_part(
             dangers=tuple(find_dangers(scene)),
             protection=_suppressed_cells(published),
             remarks=found.remarks,
-            findings=gather_later(table, encoded, made) if is_one_table else None,
+            findings=gather_later(job.raw, encoded, made) if is_one_table else None,
         )
 
 

@@ -64,7 +64,7 @@ def prepare(
         companions = replace(companions, recipe=found)
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
-        job = Job(table, found, recipe, Values(table), companions, bound, timings, progress)
+        job = Job(table, raw, found, recipe, Values(table), companions, bound, timings, progress)
         _refuse_unique(job)  # before any work is done
     release = _MAKERS[recipe.shape](job)
     if companions.are_several and recipe.shape is not Shape.TWO_TABLES:
