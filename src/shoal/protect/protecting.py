@@ -139,6 +139,8 @@ def _noisy(
 
 def _written(values: pl.Series, before: FloatArray, after: FloatArray) -> pl.Series:
     """Return numbers in the data type of a column, with no more decimals than it has."""
+    if values.dtype == pl.Float32:  # as a longer float it would have more decimals than are meant
+        before = values.cast(pl.String).cast(pl.Float64).fill_null(float("nan")).to_numpy()
     known = np.unique(before[~np.isnan(before)])
     whole = bool((known == np.rint(known)).all())
     decimals = 0 if whole else most_decimals(known)
