@@ -11,7 +11,9 @@ KEY = "a key of more than thirty-two bytes, for tests"
 
 
 def linkable(pairs):
-    return Linkable(pl.Series([person for person, _ in pairs], dtype=pl.String), pl.Series([c for _, c in pairs]))
+    return Linkable(
+        pl.Series([person for person, _ in pairs], dtype=pl.String), pl.Series([c for _, c in pairs])
+    )
 
 
 def test_people_in_the_same_classes_are_counted_by_hand():

@@ -135,7 +135,9 @@ def test_goals_still_hold():
 
 
 def test_rows_with_missing_values_that_are_to_be_suppressed_stay_out():
-    raw = outlying().with_columns(pl.when(pl.int_range(pl.len()) < 6).then(None).otherwise(pl.col("city")).alias("city"))
+    raw = outlying().with_columns(
+        pl.when(pl.int_range(pl.len()) < 6).then(None).otherwise(pl.col("city")).alias("city")
+    )
     privacy = {"max_suppressed": 0.1, "missing": "suppress"}
     release = shoal.anonymize(raw, recipe("mondrian", 1.0, 3, privacy=privacy), bound=False)
     assert release.suppressed == 6

@@ -45,7 +45,11 @@ def test_texts_of_numbers_keep_their_spelling_unless_they_are_coded():
 @pytest.mark.parametrize(
     ("values", "codes", "expected"),
     [
-        ([date(1920, 5, 1), date(1960, 1, 1)], {"bottom": "1930-01-01"}, [date(1930, 1, 1), date(1960, 1, 1)]),
+        (
+            [date(1920, 5, 1), date(1960, 1, 1)],
+            {"bottom": "1930-01-01"},
+            [date(1930, 1, 1), date(1960, 1, 1)],
+        ),
         (
             [datetime(2024, 3, 1, 23, 30), datetime(2024, 3, 3, 1)],
             {"top": "2024-03-01"},
@@ -62,7 +66,9 @@ def test_dates(values, codes, expected):
 
 def test_ordered_values():
     order = ["none", "school", "college", "university"]
-    found = coded(["university", "none", None, "school"], kind="ordinal", order=order, bottom="school", top="college")
+    found = coded(
+        ["university", "none", None, "school"], kind="ordinal", order=order, bottom="school", top="college"
+    )
     assert found == ["college", "school", None, "school"]
 
 

@@ -41,7 +41,12 @@ def test_counts_by_hand():
 
 
 def test_numbers_have_three_digits():
-    assert [moved.rounded(number) for number in (1234.5, 0.0012349, -0.5, 0.0)] == [1230.0, 0.00123, -0.5, 0.0]
+    assert [moved.rounded(number) for number in (1234.5, 0.0012349, -0.5, 0.0)] == [
+        1230.0,
+        0.00123,
+        -0.5,
+        0.0,
+    ]
 
 
 def test_the_correlation_that_moved_most():

@@ -36,7 +36,9 @@ def test_correlated_noise_keeps_correlations_that_independent_noise_weakens():
     first = random.normal(0, 1, 20_000)
     second = 0.8 * first + 0.6 * random.normal(0, 1, 20_000)
     kept = with_correlated_noise([first, second], 1.0, np.random.default_rng(6))
-    weakened = [with_noise(values, 1.0, np.random.default_rng(at)) for at, values in enumerate((first, second))]
+    weakened = [
+        with_noise(values, 1.0, np.random.default_rng(at)) for at, values in enumerate((first, second))
+    ]
     assert np.corrcoef(*kept)[0, 1] == pytest.approx(0.8, abs=0.02)
     assert np.corrcoef(*weakened)[0, 1] == pytest.approx(0.4, abs=0.03)
 

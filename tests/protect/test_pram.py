@@ -37,7 +37,9 @@ def test_every_draw_together_gives_the_matrix_exactly(counts, change, invariant)
 @given(COUNTS, st.sampled_from(CHANGES))
 def test_invariant_pram_keeps_expected_counts(counts, change):
     matrix = transition(counts, Pram(change=change, invariant=True))
-    assert [sum(t * row[j] for t, row in zip(counts, matrix, strict=True)) for j in range(len(counts))] == counts
+    assert [
+        sum(t * row[j] for t, row in zip(counts, matrix, strict=True)) for j in range(len(counts))
+    ] == counts
 
 
 def test_counts_are_recovered_by_the_inverse():

@@ -47,7 +47,11 @@ def test_repeated_identifiers_are_refused():
 def test_keys_from_a_file_and_from_the_environment_are_the_same(tmp_path, monkeypatch):
     (tmp_path / "key").write_text(KEY + "\n")
     monkeypatch.setenv("SHOAL_TEST_KEY", KEY)
-    assert key_of(asked(key_file=str(tmp_path / "key"))) == key_of(asked(key_env="SHOAL_TEST_KEY")) == KEY.encode()
+    assert (
+        key_of(asked(key_file=str(tmp_path / "key")))
+        == key_of(asked(key_env="SHOAL_TEST_KEY"))
+        == KEY.encode()
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,7 @@ def problems(tmp_path, changes, *, original=True):
             table[name][at] = cell
     pl.DataFrame(table, strict=False).write_csv(tmp_path / "out.csv")
     RAW.write_csv(tmp_path / "raw.csv")
-    verdict = shoal.verify(
-        tmp_path / "out.csv", RECIPE, original=tmp_path / "raw.csv" if original else None
-    )
+    verdict = shoal.verify(tmp_path / "out.csv", RECIPE, original=tmp_path / "raw.csv" if original else None)
     return [problem.code for problem in verdict.problems]
 
 

@@ -1,4 +1,4 @@
-"""Protected columns in a whole release: same bytes, secrets, the manifest, and the verifier with the original."""
+"""Protected columns in a whole release: same bytes, secrets, the manifest, the verifier."""
 
 import json
 from collections import Counter
@@ -61,8 +61,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.SensitiveUnprotect
 
 def test_the_same_seed_gives_the_same_bytes_for_any_order_of_the_input(tmp_path):
     raw = table()
-    for name, given in (("a.csv", raw), ("b.csv", raw.sample(fraction=1, shuffle=True, seed=3))):
-        shoal.anonymize(given, recipe(), bound=False).write(tmp_path / name)
+    for name, rows in (("a.csv", raw), ("b.csv", raw.sample(fraction=1, shuffle=True, seed=3))):
+        shoal.anonymize(rows, recipe(), bound=False).write(tmp_path / name)
     for ending in ("", ".manifest.json"):
         assert (tmp_path / f"a.csv{ending}").read_bytes() == (tmp_path / f"b.csv{ending}").read_bytes()
 
@@ -96,7 +96,7 @@ def test_no_secret_is_written(tmp_path):
     for file in tmp_path.iterdir():
         text = file.read_text()
         assert str(SECRET) not in text
-        assert "secrets" not in text or file.suffix == ".html" and "[secrets]" not in text
+        assert "secrets" not in text or (file.suffix == ".html" and "[secrets]" not in text)
     assert "secrets" not in json.loads((tmp_path / "out.csv.manifest.json").read_text())["recipe"]
 
 
@@ -125,7 +125,9 @@ def test_entries_say_what_was_done():
     raw = table()
     release = shoal.anonymize(raw, recipe(), bound=False)
     found = {(entry["column"], entry["method"]): entry for entry in release.to_dict()["protection"]}
-    assert found == {(entry["column"], entry["method"]): entry for entry in release.manifest("x")["protection"]}
+    assert found == {
+        (entry["column"], entry["method"]): entry for entry in release.manifest("x")["protection"]
+    }
     age = found["age", "coding"]
     coded = [reference.coded(value, 20, 90) for value in raw["age"]]
     assert age["top_coded"] == pytest.approx(sum(v > 90 for v in raw["age"]) / 120, rel=0.005)
@@ -142,11 +144,20 @@ def test_entries_say_what_was_done():
 
 
 def test_few_coded_cells_are_not_counted():
-    raw = table().with_columns(pl.col("age").clip(21, 89)).with_columns(
-        pl.when(pl.int_range(pl.len()) < 9).then(95).otherwise(pl.col("age")).alias("age")
+    raw = (
+        table()
+        .with_columns(pl.col("age").clip(21, 89))
+        .with_columns(pl.when(pl.int_range(pl.len()) < 9).then(95).otherwise(pl.col("age")).alias("age"))
     )
     (entry,) = [e for e in shoal.anonymize(raw, recipe(), bound=False).protection if e["column"] == "age"]
-    assert entry == {"column": "age", "method": "coding", "bottom": 20, "top": 90, "bottom_coded": 0.0, "top_coded": None}
+    assert entry == {
+        "column": "age",
+        "method": "coding",
+        "bottom": 20,
+        "top": 90,
+        "bottom_coded": 0.0,
+        "top_coded": None,
+    }
 
 
 @pytest.mark.parametrize("method", ["nh", "anatomy"])

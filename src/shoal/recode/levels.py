@@ -14,13 +14,10 @@ from shoal.table import forms
 from shoal.table.columns import QuasiColumn, RangeColumn
 from shoal.table.intervals import nodes_at_level, with_tree
 
-
 Codes = tuple[Fraction | None, Fraction | None]  # the lowest and the highest value that may be published
 
 
-def level_texts(
-    column: QuasiColumn, codes: IntArray, level: int, limits: Codes = (None, None)
-) -> pl.Series:
+def level_texts(column: QuasiColumn, codes: IntArray, level: int, limits: Codes = (None, None)) -> pl.Series:
     """Return the published text of each class, given the code of one of its rows.
 
     Intervals end at the `limits` of a column that has top or bottom codes.
