@@ -139,10 +139,18 @@ def _without_odd(
         if len(rows) < k:
             continue
         tried = hiding.with_classes(rows, _similar(encoded, rows, column, k), [column])
+        _show_agreed(encoded, tried, column)
         lost = _loss(encoded, tried)
         if lost < il and _holds(tried, goals):
             hiding, il = tried, lost
     return hiding
+
+
+def _show_agreed(encoded: Encoded, hiding: Hiding, at: int) -> None:
+    """Let classes show a column that they hide although all their rows agree in it."""
+    column = encoded.columns[at]
+    low, high = class_extremes(column, hiding.labels, len(hiding.hidden))
+    hiding.hidden[:, at] &= low != high
 
 
 def _similar(encoded: Encoded, rows: LongArray, column: int, k: int) -> IntArray:
