@@ -11,7 +11,7 @@ from shoal.recipe.faults import (
     did_you_mean,
     omitted_faults,
 )
-from shoal.recipe.protection import Noise, Pram, code_kind
+from shoal.recipe.protection import Noise, Pram, Secrets, code_kind
 from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
 from shoal.recipe.sections import EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
@@ -33,6 +33,7 @@ __all__ = [
     "Pram",
     "Privacy",
     "Recipe",
+    "Secrets",
     "Shape",
     "code_kind",
     "column_faults",
