@@ -216,6 +216,10 @@ class RecoverableColumnWarning(PrivacyWarning):
     """A column that is released unchanged reveals generalized values."""
 
 
+class PerturbedAgainWarning(PrivacyWarning):
+    """A perturbed column is in several releases, whose versions can be compared and averaged."""
+
+
 class RepeatedIdentifierWarning(PrivacyWarning):
     """An identifier repeats while k counts rows: one person may account for a whole class."""
 

@@ -5,7 +5,7 @@ import pytest
 
 import shoal
 from shoal.composition.linked import Linkable, linked
-from shoal.errors import InfeasibleError, LinkableReleaseWarning
+from shoal.errors import InfeasibleError, LinkableReleaseWarning, PerturbedAgainWarning
 
 KEY = "a key of more than thirty-two bytes, for tests"
 
@@ -80,6 +80,16 @@ def test_another_key_does_not_link(raw, tmp_path, monkeypatch):
     monkeypatch.setenv("SHOAL_TEST_KEY", KEY + "!")
     again = shoal.anonymize(recipe(raw, "age"), also=[tmp_path / "first.csv.manifest.json"], bound=False)
     assert again.composition["linked"] is None
+
+
+def test_a_column_that_is_perturbed_again_is_warned_of(raw, tmp_path):
+    asked = recipe(raw, "age").changed({"columns": {"zip": {"role": "keep", "swap": 5, "accept": ["unique"]}}})
+    shoal.anonymize(asked, bound=False).write(tmp_path / "first.csv")
+    with pytest.warns(PerturbedAgainWarning, match="have `zip`"):
+        again = shoal.anonymize(
+            asked, also=[tmp_path / "first.csv.manifest.json"], bound=False, accept_composition=True
+        )
+    assert again.composition["perturbed"] == ["zip"]
 
 
 def test_other_codes_cannot_be_checked(raw, tmp_path):

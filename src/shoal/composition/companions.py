@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from shoal.composition.earlier import earlier_recipe, linkable_earlier, load_ear
 from shoal.composition.linked import Linkable, linked, report_linked
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
-from shoal.errors import RecipeError
+from shoal.errors import PerturbedAgainWarning, RecipeError
 from shoal.privacy.goalset import holds_on
 from shoal.privacy.value_range import holds_for_texts
 from shoal.recipe import Column, Recipe, is_induced
@@ -110,6 +111,7 @@ class Companions:
         pseudonyms = [*self.own, *(each for path in self.also for each in linkable_earlier(path))]
         k = self.recipe.privacy.k
         by_pseudonym = report_linked(linked(pseudonyms, k), k, accepted=self.accepted)
+        again = self._perturbed_again()
         known = self._known(table)
         earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
@@ -118,7 +120,30 @@ class Companions:
         if not self.accepted:
             found.raise_if_refused()
         earlier_rows = _earlier(found, len(earlier))
-        return {**found.to_dict(), **by_pseudonym, "earlier": earlier_rows, "accepted": self.accepted}
+        return {
+            **found.to_dict(),
+            **by_pseudonym,
+            "perturbed": again,
+            "earlier": earlier_rows,
+            "accepted": self.accepted,
+        }
+
+    def _perturbed_again(self) -> list[str]:
+        """Warn of columns that several releases have, and that one of them has perturbed."""
+        released = [(self.recipe, set(self.recipe.named("sensitive", "keep")))] if self.views else []
+        released += [
+            (then, set(then.named("sensitive", "keep"))) for then in map(earlier_recipe, self.also)
+        ]
+        perturbed = dict.fromkeys(name for recipe, _ in released for name in recipe.perturbed)
+        again = [name for name in perturbed if sum(name in names for _, names in released) > 1]
+        if again:
+            listed = ", ".join(f"`{name}`" for name in again)
+            message = (
+                f"Several of these releases have {listed}, perturbed in at least one of them: what is known "
+                "about a person in one narrows down the value in another, and noise can be averaged."
+            )
+            warnings.warn(message, PerturbedAgainWarning, stacklevel=5)
+        return again
 
     def _refuse_other_codes(self) -> None:
         """Refuse an earlier release with other codes at the ends: its boxes contain other values."""

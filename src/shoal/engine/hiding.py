@@ -29,7 +29,7 @@ from shoal.recode.odd_cells import odd_rows
 from shoal.recode.view_columns import narrowed
 from shoal.table.columns import Encoded, class_extremes
 
-_MOST_CHOICES = 5000  # of columns whose cells are suppressed together
+_MOST_CHOICES = 200  # of columns whose cells are suppressed together
 
 
 @dataclass(frozen=True, repr=False)

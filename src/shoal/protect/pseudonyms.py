@@ -6,7 +6,6 @@ person has the same pseudonym in every release: that is what it is for, and what
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 
@@ -52,12 +51,12 @@ def key_of(recipe: Recipe) -> bytes:
 
 def key_id(key: bytes) -> str:
     """Return what tells keys apart and reveals nothing of them, for manifests."""
-    return hmac.new(key, _ID, hashlib.sha256).hexdigest()[:16]
+    return hmac.digest(key, _ID, "sha256").hex()[:16]
 
 
 def pseudonym(text: str, key: bytes) -> str:
     """Return the pseudonym of an identifier: 64 hexadecimal digits."""
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 def pseudonyms(table: pl.DataFrame, name: str, key: bytes) -> pl.Series:
