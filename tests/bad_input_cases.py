@@ -52,6 +52,9 @@ ROLES = {
 }
 
 
+KEY = "a key that is long enough for pseudonyms"
+
+
 def csv_text(rows: list[list[str]] = ROWS, header: tuple[str, ...] = HEADER) -> str:
     """Spell a table as CSV."""
     return "".join(",".join(cells) + "\n" for cells in [list(header), *rows])
@@ -198,6 +201,16 @@ def also(manifest: str | None) -> Builder:
     def build(folder: Path) -> list[str]:
         earlier = save(folder / "earlier.csv.manifest.json", manifest)
         return [*flags()(folder), "--also", str(earlier)]
+
+    return build
+
+
+def with_key(content: str, *more: str) -> Builder:
+    """Run a table whose names get pseudonyms with a good key."""
+
+    def build(folder: Path) -> list[str]:
+        key = save(folder / "key.txt", KEY)
+        return [*flags(content)(folder), "--pseudonym", "name", "--key-file", str(key), *more]
 
     return build
 
@@ -723,6 +736,19 @@ GOALS = [
     Case("also-is-no-manifest", "data.unreadable", also(f'{{"{MARK}": "{MARK}"}}')),
     Case("also-is-broken", "data.unreadable", also(f'{{"{MARK}": ')),
     Case("also-is-a-folder", "data.unreadable", also(None)),
+    Case("pseudonyms-without-a-key", "recipe.key", flags(TABLE, "--pseudonym", "name")),
+    Case("pseudonyms-without-the-key-file", "recipe.key",
+         flags(TABLE, "--pseudonym", "name", "--key-file", "nowhere.txt")),
+    Case("pseudonyms-of-repeated-names", "data.repeated", with_key(csv_text([*ROWS, *ROWS]))),
+    Case("pseudonyms-in-several-views", "recipe.invalid", with_key(TABLE, "--views", "equal")),
+    Case("noise-on-texts", "data.perturb", flags(TABLE, "--noise", "note=0.5")),
+    Case("swap-of-texts", "data.perturb", flags(TABLE, "--swap", "note=5")),
+    Case("pram-of-one-category", "data.perturb",
+         flags(csv_text([[*row[:5], MARK] for row in ROWS]), "--pram", "note=0.5")),
+    Case("code-of-texts", "data.kind", flags(TABLE, "--top", "city=5")),
+    Case("code-of-another-precision", "recipe.invalid", flags(TABLE, "--top", "born=1980-01")),
+    Case("bottom-above-top", "recipe.invalid", flags(TABLE, "--top", "age=5", "--bottom", "age=9")),
+    Case("two-ways-of-perturbing", "recipe.invalid", flags(TABLE, "--pram", "note=0.5", "--swap", "note=5")),
 ]  # fmt: skip
 
 OUTPUTS = [

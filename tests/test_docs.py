@@ -28,6 +28,7 @@ SECTIONS = [
     recipes.Privacy,
     recipes.Method,
     recipes.Output,
+    recipes.Secrets,
     *filter(None, METHODS.values()),
 ]
 

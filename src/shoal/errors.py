@@ -21,6 +21,7 @@ CODES: dict[str, str] = {
     "recipe.no_quasi": "No column has the role quasi.",
     "recipe.option": "A method option is unknown or its value is not allowed.",
     "recipe.not_available": "The recipe uses a feature that this version of shoal does not support yet.",
+    "recipe.key": "The key for pseudonyms is missing, cannot be read, or is too short.",
     "recipe.omitted": "The values of an order or a hierarchy are needed, but a manifest omits them.",
     "data.unreadable": "The input cannot be opened or does not match its file extension.",
     "data.table": "The input holds several sheets or tables and none is chosen, or it lacks the one chosen.",
@@ -35,6 +36,8 @@ CODES: dict[str, str] = {
     "data.labels": "A quasi column of a release has labels that do not match the raw table.",
     "data.too_many_values": "A column has more different values than a dictionary may hold.",
     "data.missing": "A quasi column has missing values, and the recipe treats them as an error.",
+    "data.perturb": "A column cannot be perturbed as the recipe asks, because of its kind or its values.",
+    "data.repeated": "An identifier that should get pseudonyms repeats, so rows of a person could be linked.",
     "hierarchy.unreadable": "A hierarchy file cannot be opened or parsed.",
     "hierarchy.cycle": "A hierarchy contains a cycle.",
     "hierarchy.roots": "A hierarchy has no root or more than one.",
@@ -221,8 +224,16 @@ class KnownSeedWarning(PrivacyWarning):
     """Random choices that must stay secret were drawn from a seed that can be known or guessed."""
 
 
+class LinkableReleaseWarning(PrivacyWarning):
+    """Releases with the same pseudonyms can be linked row by row."""
+
+
 class RecoverableColumnWarning(PrivacyWarning):
     """A column that is released unchanged reveals generalized values."""
+
+
+class PerturbedAgainWarning(PrivacyWarning):
+    """A perturbed column is in several releases, whose versions can be compared and averaged."""
 
 
 class RepeatedIdentifierWarning(PrivacyWarning):

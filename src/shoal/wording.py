@@ -30,6 +30,9 @@ _FLAGS = {
     "privacy.goal": "--goal",
     "privacy.missing": "--missing",
     "privacy.max_suppressed": "--max-suppressed",
+    "privacy.suppress_cells": "--suppress-cells",
+    "secrets.key_file": "--key-file",
+    "secrets.key_env": "--key-env",
     "method.name": "--method",
     "method.seed": "--seed",
     "method.options.effort": "--effort",
@@ -42,7 +45,9 @@ _FLAGS = {
     "output.views": "--views",
     "output.views_by": "--views-by",
 }
-_COLUMN_FLAGS = ("kind", "order", "weight", "hierarchy", "accept")
+_COLUMN_FLAGS = (
+    "kind", "order", "weight", "hierarchy", "accept", "top", "bottom", "pram", "swap", "noise", "pseudonym",
+)  # fmt: skip
 
 
 @contextmanager

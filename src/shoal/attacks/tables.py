@@ -331,7 +331,7 @@ def _first(class_of_row: Ints) -> Ints:
 def _unchanged(
     session: Session, original: Loaded, released: Loaded, recipe: Recipe, position: Ints
 ) -> dict[str, Values]:
-    both = [n for n in recipe.named("sensitive", "keep") if released.has_once(n) and original.has_once(n)]
+    both = [n for n in recipe.unchanged if released.has_once(n) and original.has_once(n)]
     return _values(session, original, released, recipe, both, position)
 
 

@@ -64,6 +64,24 @@ def anonymize(
     views_by: ViewsBy = None,
     row_order: RowOrder = None,
     about: About = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help="The key of the pseudonyms, at least 32 bytes.",
+            rich_help_panel="Protection of single columns",
+        ),
+    ] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(
+            "--key-env",
+            metavar="NAME",
+            help="The environment variable that has the key instead.",
+            rich_help_panel="Protection of single columns",
+        ),
+    ] = None,
     effort: Annotated[
         str | None, typer.Option("--effort", help="Effort of local search: quick, normal or high.")
     ] = None,
@@ -129,6 +147,10 @@ def anonymize(
                 "path": None if output is None else str(output),
                 "order": row_order,
                 **read_views(views, views_by),
+            },
+            "secrets": {
+                "key_file": None if key_file is None else str(key_file.absolute()),
+                "key_env": key_env,
             },
         }
         recipe = load_recipe(source, changes)

@@ -22,11 +22,12 @@ from shoal.errors import OutputError, RecipeError
 if TYPE_CHECKING:
     from shoal.recipe import Recipe
 
-_COLUMNS, _ROWS, _INPUT, _VIEWS = (
+_COLUMNS, _ROWS, _INPUT, _VIEWS, _PROTECTION = (
     "Columns",
     "Missing values and suppressed rows",
     "Reading the table",
     "Views",
+    "Protection of single columns",
 )
 # COLUMN=DANGER or COLUMN=DANGER:REASON; both a column's name and a reason may contain an equals sign.
 _ACCEPT = re.compile(r"\s*(.*?\S)\s*=\s*(\w+)\s*(?::\s*(.*?)\s*)?", re.DOTALL)
@@ -39,6 +40,10 @@ def _columns(flag: str, text: str, metavar: str = "A,B") -> Any:
 
 def _rows(flag: str, text: str, metavar: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=_ROWS, metavar=metavar)
+
+
+def _protection(flag: str, text: str, metavar: str) -> Any:
+    return typer.Option(flag, help=text, rich_help_panel=_PROTECTION, metavar=metavar)
 
 
 def _input(flag: str, text: str, metavar: str) -> Any:
@@ -92,6 +97,33 @@ class TableFlags:
             "COLUMN=DANGER[:REASON]",
         ),
     ] = None
+    top: Annotated[
+        list[str] | None,
+        _protection("--top", "Publish higher values as this one, which then means: or more.", "COLUMN=VALUE"),
+    ] = None
+    bottom: Annotated[
+        list[str] | None,
+        _protection("--bottom", "Publish lower values as this one: or less.", "COLUMN=VALUE"),
+    ] = None
+    pram: Annotated[
+        list[str] | None,
+        _protection("--pram", "Change this share of a kept column's categories at random.", "COLUMN=SHARE"),
+    ] = None
+    swap: Annotated[
+        list[str] | None,
+        _protection(
+            "--swap", "Swap a kept column's values within this percentage of ranks.", "COLUMN=PERCENT"
+        ),
+    ] = None
+    noise: Annotated[
+        list[str] | None,
+        _protection(
+            "--noise", "Add noise to a kept column: its standard deviation, as a share.", "COLUMN=SHARE"
+        ),
+    ] = None
+    pseudonym: Annotated[
+        str | None, _protection("--pseudonym", "Identifiers to release as keyed pseudonyms.", "A,B")
+    ] = None
     missing: Annotated[
         str | None,
         _rows(
@@ -103,6 +135,10 @@ class TableFlags:
     max_suppressed: Annotated[
         float | None,
         _rows("--max-suppressed", "Share of rows that may be suppressed, for example 0.02.", "SHARE"),
+    ] = None
+    suppress_cells: Annotated[
+        float | None,
+        _rows("--suppress-cells", "Share of rows in which one quasi cell may become *.", "SHARE"),
     ] = None
     missing_values: Annotated[
         str | None, _input("--missing-values", "Texts that mean missing, besides the empty one.", "NA,?")
@@ -145,13 +181,19 @@ class TableFlags:
         for flag, read in _READ.items():
             for name, text in _pairs(flag, getattr(self, flag) or []):
                 section.setdefault(name, {})[flag] = read(text)
+        for name in names(self.pseudonym):
+            section.setdefault(name, {})["pseudonym"] = True
         for name, accepted in _accepted(self.accept or []).items():
             section.setdefault(name, {})["accept"] = accepted
         return {**section, "default": self.default}
 
     def privacy(self) -> dict[str, Any]:
         """Return the keys of the [privacy] section specified by the flags."""
-        return {"missing": self.missing, "max_suppressed": self.max_suppressed}
+        return {
+            "missing": self.missing,
+            "max_suppressed": self.max_suppressed,
+            "suppress_cells": self.suppress_cells,
+        }
 
     def input(self) -> dict[str, Any]:
         """Return the keys of the [input] section specified by the flags."""
@@ -373,6 +415,28 @@ def _number(text: str) -> float | str:
         return text
 
 
+def _value(text: str) -> int | float | str:
+    """Parse a number, whole if possible; any other text, such as a date, stays as is."""
+    try:
+        return int(text)
+    except ValueError:
+        return _number(text)
+
+
+def _setting(flag: str) -> Callable[[str], Any]:
+    """Return a function that reads a number, or an inline table of settings."""
+
+    def read(text: str) -> Any:
+        if not text.startswith("{"):
+            return _number(text)
+        try:
+            return tomllib.loads(f"given = {text}")["given"]
+        except tomllib.TOMLDecodeError:
+            raise _malformed(flag) from None
+
+    return read
+
+
 def _hierarchy(text: str) -> str | dict[str, Any]:
     """Parse an inline table or a name, or resolve a path relative to the working directory."""
     from shoal.recipe import is_file
@@ -394,6 +458,11 @@ _READ: dict[str, Callable[[str], Any]] = {
     "order": names,
     "weight": _number,
     "hierarchy": _hierarchy,
+    "top": _value,
+    "bottom": _value,
+    "pram": _setting("pram"),
+    "swap": _number,
+    "noise": _setting("noise"),
 }
 _EXAMPLES = {
     "kind": ("COLUMN=KIND", "zip=categorical"),
@@ -401,5 +470,10 @@ _EXAMPLES = {
     "weight": ("COLUMN=NUMBER", "age=2"),
     "hierarchy": ("COLUMN=FILE, COLUMN=WORD or COLUMN={...}", "zip=zip_tree.csv or zip='{ prefix = 1 }'"),
     "accept": ("COLUMN=DANGER or COLUMN=DANGER:REASON", "note=unique or note=unique:'a row number'"),
+    "top": ("COLUMN=VALUE", "age=90"),
+    "bottom": ("COLUMN=VALUE", "age=18"),
+    "pram": ("COLUMN=SHARE or COLUMN={...}", "job=0.1 or job='{ change = 0.1, invariant = true }'"),
+    "swap": ("COLUMN=PERCENT", "income=5"),
+    "noise": ("COLUMN=SHARE or COLUMN={...}", "income=0.1 or income='{ sd = 0.1, correlated = true }'"),
     "about": ("KEY=TEXT", '--about purpose="Study of readmissions" --about date=2026-03-31'),
 }

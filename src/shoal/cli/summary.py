@@ -33,6 +33,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines += [f"  {kinds_line(result['kinds'])}"]
     lines += [f"  {goal_line(goal)} - {how}" for goal in result["goals"]]
     lines += [f"  {line}" for line in composition_lines(result["composition"])]
+    lines += protection_line(result)
     lines += accepted_lines(result)
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
@@ -43,6 +44,12 @@ def _summary(result: dict[str, Any]) -> str:
         *hierarchy_lines(result),
     ]
     return "\n".join(lines)
+
+
+def protection_line(result: Mapping[str, Any]) -> list[str]:
+    """Name the columns that are protected beyond their classes, and how."""
+    done = ", ".join(f"{entry['column']} ({entry['method']})" for entry in result["protection"])
+    return [f"  protected besides: {done}"] if done else []
 
 
 def hierarchy_lines(result: Mapping[str, Any]) -> list[str]:
@@ -64,6 +71,7 @@ def _two_tables(result: dict[str, Any]) -> str:
         f"  {goal['type']} of `{goal['column']}`: asked {goal['asked']}, achieved {goal['achieved']} - "
         "verified on the written files",
         "  k-anonymity: not promised",
+        *protection_line(result),
         *accepted_lines(result),
         f"  quasi:     {quasi}",
         f"  sensitive: {sensitive}",
@@ -90,6 +98,7 @@ def _several_views(result: dict[str, Any]) -> str:
         f"  loss of all views: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
         *(f"  {line}" for line in _together(result)),
+        *protection_line(result),
         *accepted_lines(result),
         f"  manifest: {result['manifest']}",
         f"  check:    shoal verify {result['output']} --recipe RECIPE.toml",

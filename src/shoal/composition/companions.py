@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,14 +11,17 @@ from typing import Any
 import polars as pl
 
 from shoal.composition.check import Composition, check
-from shoal.composition.earlier import earlier_recipe, load_earlier
+from shoal.composition.earlier import earlier_recipe, linkable_earlier, load_earlier
+from shoal.composition.linked import Linkable, linked, report_linked
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
+from shoal.errors import PerturbedAgainWarning, RecipeError
 from shoal.privacy.goalset import holds_on
 from shoal.privacy.value_range import holds_for_texts
 from shoal.recipe import Column, Recipe, is_induced
 from shoal.recipe.goals import Goal, ValueRange
 from shoal.recode.publish import Published
+from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 
@@ -40,6 +44,7 @@ class Companions:
     also: tuple[Path, ...] = ()
     accepted: bool = False
     views: list[View] = field(default_factory=list)
+    own: list[Linkable] = field(default_factory=list)
 
     @classmethod
     def of(cls, recipe: Recipe, also: Iterable[str | Path], *, accepted: bool) -> Companions:
@@ -66,9 +71,13 @@ class Companions:
     def note(self, table: pl.DataFrame, encoded: Encoded, published: Published, recipe: Recipe) -> None:
         """Record what one view publishes."""
         if self.are_several:
-            shown = recipe.named("sensitive", "keep")
+            shown = recipe.unchanged
             labels, classes, names = published.labels, published.classes, published.names
             self.views.append(View.ours(table, encoded, labels, classes, names, shown))
+            inside = labels >= 0
+            for name in recipe.pseudonyms:
+                of_row = frames.series(table, name).gather(encoded.order[inside])
+                self.own.append(Linkable(of_row, pl.Series(labels[inside])))
 
     def _known(self, table: pl.DataFrame) -> Recipe:
         """Return a recipe whose quasi columns are all those that an attacker is assumed to know.
@@ -94,8 +103,15 @@ class Companions:
             return None
         try:
             refuse_unavailable(self.recipe)
+            self._refuse_other_codes()
         except ValueError:
-            return None  # accepted unchecked, or `of` would have refused it
+            if not self.accepted:
+                raise
+            return None  # accepted unchecked
+        pseudonyms = [*self.own, *(each for path in self.also for each in linkable_earlier(path))]
+        k = self.recipe.privacy.k
+        by_pseudonym = report_linked(linked(pseudonyms, k), k, accepted=self.accepted)
+        again = self._perturbed_again()
         known = self._known(table)
         earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
@@ -103,7 +119,50 @@ class Companions:
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)
         if not self.accepted:
             found.raise_if_refused()
-        return {**found.to_dict(), "earlier": _earlier(found, len(earlier)), "accepted": self.accepted}
+        earlier_rows = _earlier(found, len(earlier))
+        return {
+            **found.to_dict(),
+            **by_pseudonym,
+            "perturbed": again,
+            "earlier": earlier_rows,
+            "accepted": self.accepted,
+        }
+
+    def _perturbed_again(self) -> list[str]:
+        """Warn of columns that several releases have, and that one of them has perturbed."""
+        released = [(self.recipe, set(self.recipe.named("sensitive", "keep")))] if self.views else []
+        released += [
+            (then, set(then.named("sensitive", "keep"))) for then in map(earlier_recipe, self.also)
+        ]
+        perturbed = dict.fromkeys(name for recipe, _ in released for name in recipe.perturbed)
+        again = [name for name in perturbed if sum(name in names for _, names in released) > 1]
+        if again:
+            listed = ", ".join(f"`{name}`" for name in again)
+            message = (
+                f"Several of these releases have {listed}, perturbed in at least one of them: what is known "
+                "about a person in one narrows down the value in another, and noise can be averaged."
+            )
+            warnings.warn(message, PerturbedAgainWarning, stacklevel=5)
+        return again
+
+    def _refuse_other_codes(self) -> None:
+        """Refuse an earlier release with other codes at the ends: its boxes contain other values."""
+        for path in self.also:
+            then = earlier_recipe(path)
+            other = [
+                f"`{name}`"
+                for name in then.quasi
+                if name in self.recipe.columns
+                and _codes(then.columns[name]) != _codes(self.recipe.columns[name])
+            ]
+            if other:
+                message = f"The earlier release {path} has other top or bottom codes of {', '.join(other)}."
+                hint = "use the same codes: what both releases reveal together cannot be checked otherwise"
+                raise RecipeError("recipe.not_available", message, hint)
+
+
+def _codes(column: Column) -> tuple[Any, Any]:
+    return column.bottom, column.top
 
 
 def _as_quasi(then: Column, now: Column | None) -> Column:

@@ -8,9 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from shoal.composition.linked import Linkable
 from shoal.composition.view import View, refuse_unavailable
 from shoal.errors import DataError, RecipeError, ShoalError
 from shoal.recipe import Recipe, is_file
+from shoal.table.frames import series
 from shoal.table.read import read_release
 from shoal.table.siblings import listed_tables, view_paths, view_titles
 from shoal.table.write import sha256
@@ -52,6 +56,22 @@ def load_earlier(manifest_path: str | Path, now: Recipe | None = None) -> list[V
             raise _unreadable(file, f"it has no column {listed}, which its manifest names as quasi")
         views.append(View.earlier(released, quasi, then, now))
     return views
+
+
+def linkable_earlier(manifest_path: str | Path) -> list[Linkable]:
+    """Return the pseudonyms of an earlier release with the class of each row, for each column of them."""
+    path = Path(manifest_path)
+    then = earlier_recipe(path)
+    if not then.pseudonyms or len(then.views) > 1:
+        return []
+    file = path.with_name(path.name.removesuffix(_ENDING))
+    released = read_release(file, spreadsheet_safe=then.output.spreadsheet_safe)
+    others = {*then.named("sensitive", "keep"), *then.pseudonyms}
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    quasi = [name for name in released.columns if name not in others]
+    labels = pl.DataFrame({str(at): series(released, name) for at, name in enumerate(quasi)})
+    classes = labels.select(pl.struct(pl.all()).rank("dense")).to_series()
+    return [Linkable(series(released, name), classes) for name in then.pseudonyms if name in released.columns]
 
 
 def earlier_recipe(manifest_path: str | Path) -> Recipe:

@@ -94,7 +94,7 @@ class View:
             hierarchy is assumed to be the same. A column that was sensitive or kept then and is quasi
             now is a box of one value.
         """
-        shown = [name for name in then.named("sensitive", "keep") if name in released.columns]
+        shown = [name for name in then.unchanged if name in released.columns]
         raw = [name for name in shown if now is not None and name in now.quasi]
         columns = {name: _published_columns(released, name) for name in quasi} | {
             name: [name] for name in raw

@@ -11,6 +11,7 @@ from shoal.recipe.faults import (
     did_you_mean,
     omitted_faults,
 )
+from shoal.recipe.protection import Noise, Pram, Secrets, code_kind
 from shoal.recipe.recipe import MANIFEST_SUFFIX, Recipe, roles_of, to_toml
 from shoal.recipe.sections import DAY_ORDERS, EXTENSIONS, About, Column, Input, Method, Output, Privacy
 from shoal.recipe.shape import Shape
@@ -28,10 +29,14 @@ __all__ = [
     "Column",
     "Input",
     "Method",
+    "Noise",
     "Output",
+    "Pram",
     "Privacy",
     "Recipe",
+    "Secrets",
     "Shape",
+    "code_kind",
     "column_faults",
     "did_you_mean",
     "induced_file",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from shoal.errors import Fault
 from shoal.recipe.goals import TYPES, ValueRange
 from shoal.recipe.options import METHODS, Options, shape_of
+from shoal.recipe.protection import Noise, Pram, Secrets, protection_faults
 from shoal.recipe.sections import (
     LONGEST_TEXT,
     About,
@@ -131,6 +132,8 @@ def _should_be(error: Any) -> str:
     found: str = error["msg"].removeprefix("Input should be ").rstrip(".")
     if error["type"] in ("string_too_short", "string_too_long"):
         return f"a text of 1 to {error['ctx'].get('max_length', LONGEST_TEXT):,} characters"
+    if error["type"] == "model_type":  # a number stands for the first key of a table
+        return "a number or a table"
     return "a list with at least one name" if error["type"] == "too_short" else found
 
 
@@ -144,11 +147,12 @@ def _keys_at(above: Sequence[str]) -> list[str]:
     """Return the valid keys of a recipe section."""
     models: dict[str, type[BaseModel]] = {
         "about": About, "input": Input, "privacy": Privacy, "method": Method, "engine": Engine,
-        "output": Output,
+        "output": Output, "secrets": Secrets,
     }  # fmt: skip
     if not above:
         return list(Sections.model_fields)
-    model = Column if above[0] == "columns" else models.get(above[0])
+    tables: dict[str, type[BaseModel]] = {"pram": Pram, "noise": Noise}
+    model = tables.get(above[-1], Column) if above[0] == "columns" else models.get(above[0])
     return list(model.model_fields) if model else []
 
 
@@ -172,6 +176,7 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     faults += _two_tables_faults(recipe) if recipe.shape is Shape.TWO_TABLES else []
     faults += _input_faults(recipe.input)
     faults += _engine_faults(recipe)
+    faults += protection_faults(recipe)
     faults += _unavailable(recipe)
     return faults
 

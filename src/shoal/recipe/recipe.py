@@ -17,6 +17,7 @@ from shoal.errors import Fault, RecipeError
 from shoal.recipe.faults import own_faults, schema_fault
 from shoal.recipe.goals import KMap
 from shoal.recipe.options import METHODS, Options, shape_of
+from shoal.recipe.protection import perturbation
 from shoal.recipe.sections import Input, Sections
 from shoal.recipe.shape import Shape
 from shoal.recipe.trees import induced_file, is_file, is_induced
@@ -162,6 +163,28 @@ class Recipe(Sections):
         return self.named("quasi")
 
     @property
+    def pseudonyms(self) -> list[str]:
+        """The identifiers that are released as pseudonyms, in recipe order."""
+        return [name for name in self.named("identifier") if self.columns[name].pseudonym]
+
+    @property
+    def coded(self) -> list[str]:
+        """The columns with a top or bottom code, in recipe order."""
+        columns = self.columns.items()
+        return [name for name, column in columns if column.top is not None or column.bottom is not None]
+
+    @property
+    def perturbed(self) -> dict[str, str]:
+        """How each perturbed column is perturbed: by "pram", "swap" or "noise"."""
+        found = {name: perturbation(column) for name, column in self.columns.items()}
+        return {name: how for name, how in found.items() if how is not None}
+
+    @property
+    def unchanged(self) -> list[str]:
+        """The sensitive and kept columns whose cells are released as they are, or coded at the ends."""
+        return [name for name in self.named("sensitive", "keep") if name not in self.perturbed]
+
+    @property
     def subject(self) -> str | None:
         """The column that identifies people, if one person may have several rows."""
         return next(iter(self.named("subject")), None)
@@ -217,6 +240,8 @@ class Recipe(Sections):
             data["input"]["path"] = self._relative_to(folder, self.input.path)
         if self.input.catalog is not None:
             data["input"]["catalog"] = self._relative_to(folder, self.input.catalog)
+        if self.secrets.key_file is not None:
+            data["secrets"]["key_file"] = self._relative_to(folder, self.secrets.key_file)
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 data["columns"][name]["hierarchy"] = self._relative_to(folder, column.hierarchy)
@@ -239,6 +264,8 @@ class Recipe(Sections):
             named["the input"] = self.resolve(self.input.path).absolute()
         if self.input.catalog is not None:
             named["the catalog of value labels"] = self.resolve(self.input.catalog).absolute()
+        if self.secrets.key_file is not None:
+            named["the key of the pseudonyms"] = self.resolve(self.secrets.key_file).absolute()
         for name, column in self.columns.items():
             if isinstance(column.hierarchy, str) and is_file(column.hierarchy):
                 named[f"the hierarchy of column `{name}`"] = self.resolve(column.hierarchy).absolute()
@@ -282,7 +309,7 @@ class Recipe(Sections):
         default = data.pop("default_role", None)
         if default:
             data["columns"] = {"default": default, **data.get("columns", {})}
-        for section in ("about", "engine"):
+        for section in ("about", "engine", "secrets"):
             if not data.get(section):  # flags that were not given leave an empty section
                 data.pop(section, None)
         return data
@@ -337,7 +364,12 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any], depth: int = 0) ->
 
 
 _IN_COLUMN = 2  # depth of a column's keys: columns, name, key
-_TABLES = ("hierarchy", "accept")  # keys of a column whose value may be a table, and is replaced as one
+_TABLES = (
+    "hierarchy",
+    "accept",
+    "pram",
+    "noise",
+)  # keys of a column whose value may be a table, and is replaced as one
 
 
 def _table(value: object) -> Mapping[str, Any]:

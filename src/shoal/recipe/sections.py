@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from shoal.recipe.goals import AnyGoal, Goal, RiskGoal
+from shoal.recipe.protection import Code, NoiseForm, PramForm, Secrets
 from shoal.recipe.trees import rule_of
 
 Role = Literal["identifier", "subject", "quasi", "sensitive", "keep", "drop"]
@@ -89,6 +90,12 @@ class Column(Section):
     hierarchy: str | dict[str, Any] | None = None
     grid: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     accept: Accept = []
+    top: Code | None = None
+    bottom: Code | None = None
+    pram: PramForm | None = None
+    swap: float | None = Field(default=None, gt=0, le=100)  # window, in percent of the rows
+    noise: NoiseForm | None = None
+    pseudonym: bool = False
     # A manifest must not show the values of a column: this gives only the number of omitted ones.
     omitted: dict[Literal["order", "hierarchy"], int] = {}
 
@@ -115,6 +122,7 @@ class Privacy(Section):
     k: int = Field(ge=2)
     missing: Literal["category", "suppress", "error"] = "category"
     max_suppressed: float = Field(default=0.0, ge=0, le=1)
+    suppress_cells: float = Field(default=0.0, ge=0, le=1)  # share of rows
     goal: list[AnyGoal] = []
 
     @property
@@ -134,6 +142,10 @@ class Privacy(Section):
         floating point.
         """
         return floor(Fraction(repr(self.max_suppressed)) * n_rows)
+
+    def may_lack_cells(self, n_rows: int) -> int:
+        """Return how many rows may be published without one of their quasi values."""
+        return floor(Fraction(repr(self.suppress_cells)) * n_rows)
 
 
 class Method(Section):
@@ -178,3 +190,4 @@ class Sections(Section):
     method: Method = Method()
     engine: Engine = Engine()
     output: Output = Output()
+    secrets: Secrets = Secrets()

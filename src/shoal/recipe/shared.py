@@ -30,6 +30,7 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     if recipe.input.catalog is not None:
         data["input"]["catalog"] = Path(recipe.input.catalog).name
     data.get("output", {}).pop("path", None)
+    data.pop("secrets", None)
     if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # it determines the groups, which are secret
     for name, column in data.get("columns", {}).items():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,9 @@ from shoal.recode.generalize import node_texts
 from shoal.recode.levels import level_texts
 from shoal.recode.microaggregate import microaggregate
 from shoal.recode.ring import Ring
+from shoal.table.coding import code_number
 from shoal.table.columns import Encoded, QuasiColumn, RangeColumn, class_extremes
+from shoal.table.forms import LOST
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -35,28 +38,48 @@ class Published:
     partner : ndarray of shape (n_rows,), int64
         For each encoded row, the one whose other values are published with it: itself, unless a
         secret shift has mixed them.
+    suppressed_cells : Mapping of str to int
+        For each quasi column, in how many rows its cell was suppressed; none without such rows.
     """
 
     labels: IntArray
     classes: pl.DataFrame
     names: Mapping[str, list[str]]
     partner: npt.NDArray[np.int64]
+    suppressed_cells: Mapping[str, int] = field(default_factory=dict)
 
 
 def publish(
-    encoded: Encoded, labels: IntArray, recipe: Recipe, levels: Sequence[int] | None = None
+    encoded: Encoded,
+    labels: IntArray,
+    recipe: Recipe,
+    levels: Sequence[int] | None = None,
+    hidden: npt.NDArray[np.bool_] | None = None,
 ) -> Published:
-    """Turn labels into published classes; with `levels`, each column at one level of its tree."""
+    """Turn labels into published classes; with `levels`, each column at one level of its tree.
+
+    `hidden` marks the columns that each cluster publishes as `*`, one row for each cluster.
+    """
     n_clusters = int(labels.max(initial=-1)) + 1
     of_column: Sequence[int | None] = levels or [None] * len(encoded.columns)
     published = {
-        column.name: _published(column, labels, n_clusters, recipe, level)
-        for column, level in zip(encoded.columns, of_column, strict=True)
+        column.name: _published(
+            column, labels, n_clusters, recipe, level, None if hidden is None else hidden[:, at]
+        )
+        for at, (column, level) in enumerate(zip(encoded.columns, of_column, strict=True))
     }
     names, classes, class_of_cluster = _classes(published)
     # A suppressed row keeps -1: it indexes the extra last entry.
     found = np.append(class_of_cluster, np.int32(-1))[labels]
-    return Published(found, classes, names, np.arange(encoded.n_rows))
+    cells = {} if hidden is None else _rows_without(encoded, labels, hidden)
+    return Published(found, classes, names, np.arange(encoded.n_rows), cells)
+
+
+def _rows_without(encoded: Encoded, labels: IntArray, hidden: npt.NDArray[np.bool_]) -> dict[str, int]:
+    """Count the rows in which each column is hidden."""
+    sizes = np.bincount(labels[labels >= 0], minlength=len(hidden))
+    counts = {each.name: int(sizes @ hidden[:, at]) for at, each in enumerate(encoded.columns)}
+    return {name: rows for name, rows in counts.items() if rows}
 
 
 def publish_ring(
@@ -82,7 +105,12 @@ def publish_ring(
 
 
 def _published(
-    column: QuasiColumn, labels: IntArray, n_clusters: int, recipe: Recipe, level: int | None
+    column: QuasiColumn,
+    labels: IntArray,
+    n_clusters: int,
+    recipe: Recipe,
+    level: int | None,
+    hidden: npt.NDArray[np.bool_] | None,
 ) -> dict[str, pl.Series]:
     """Return the published columns of one quasi column, a value for each cluster."""
     output = recipe.output
@@ -91,10 +119,12 @@ def _published(
     low, high = class_extremes(column, labels, n_clusters)
     snaps = output.bounds == "snapped" and isinstance(column, RangeColumn)
     if level is not None and not snaps:
-        return _shaped(column, level_texts(column, low, level), recipe)
-    if isinstance(column, RangeColumn):
-        return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
-    return _shaped(column, node_texts(column, labels, low, high, output.max_set), recipe)
+        texts = level_texts(column, low, level, _code_limits(column, recipe))
+    elif isinstance(column, RangeColumn):
+        texts = as_text(column, low, high, _grid(column, recipe))
+    else:
+        texts = node_texts(column, labels, low, high, output.max_set)
+    return _shaped(column, texts if hidden is None else texts.set(pl.Series(hidden), LOST), recipe)
 
 
 def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Series]:
@@ -103,6 +133,16 @@ def _boxes(column: QuasiColumn, ring: Ring, recipe: Recipe) -> dict[str, pl.Seri
     if isinstance(column, RangeColumn):
         return _shaped(column, as_text(column, low, high, _grid(column, recipe)), recipe)
     return _shaped(column, ring.node_texts(column, low, high, recipe.output.max_set), recipe)
+
+
+def _code_limits(column: QuasiColumn, recipe: Recipe) -> tuple[Fraction | None, Fraction | None]:
+    """Return the bottom and the top code of a column as numbers."""
+    given = recipe.columns[column.name]
+    low, high = (
+        None if code is None else Fraction(str(code_number(code, column.kind, given)))
+        for code in (given.bottom, given.top)
+    )
+    return low, high
 
 
 def _grid(column: RangeColumn, recipe: Recipe) -> float | None:

@@ -90,6 +90,8 @@ class Part:
         written.
     dangers : tuple of Danger
         What this table reveals although every promise holds.
+    protection : tuple of dict
+        Cells that were suppressed, by column.
     remarks : tuple of str
         The method's remarks about this table: numbers, no values.
     findings : callable or None
@@ -106,6 +108,7 @@ class Part:
     original: pa.Table | None = None
     labels: npt.NDArray[np.int32] | None = None
     dangers: tuple[Danger, ...] = ()
+    protection: tuple[dict[str, Any], ...] = ()
     remarks: tuple[str, ...] = ()
     findings: Callable[[Sequence[str]], Findings] | None = None
 

@@ -27,6 +27,7 @@ from shoal.release.writing import write_release, write_reports
 from shoal.risks.report import RiskReport
 from shoal.stages import Progress, Tick
 from shoal.table import frames
+from shoal.table.coding import code_ends
 from shoal.table.encode import encode
 from shoal.table.given import table_of
 from shoal.utility.measured import Utility, measure_utility
@@ -79,6 +80,8 @@ class Release:
         For each quasi column: its `kind`, and whether it was `found` or given in the recipe.
     extends : str, optional
         The digest of the earlier release that this one extends.
+    protection : tuple of dict
+        What was done to single columns, and how far it moved them.
     """
 
     parts: tuple[Part, ...]
@@ -99,6 +102,7 @@ class Release:
     kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
     extends: str | None = None
+    protection: tuple[dict[str, Any], ...] = ()
 
     @property
     def shape(self) -> Shape:
@@ -271,8 +275,8 @@ class Release:
             held = "Spark holds this release" if len(self.parts) == 1 else f"It has {self.shape.value}"
             message = f"The utility of this release cannot be measured. {held}."
             raise RecipeError("recipe.not_available", message, "measure a release in one table in memory")
-        table = table_of(original, self.recipe)
-        encoded = encode(table, self.recipe)
+        table = table_of(original, self.recipe, code=False)
+        encoded = encode(code_ends(table, self.recipe), self.recipe)
         return measure_utility(table, encoded, self.frame, self.recipe, _formulas(analysis))
 
     def close(self) -> None:
@@ -334,6 +338,7 @@ class Release:
             **_measured(self.numbers),
             **bound,
             "dangers": [danger.to_dict() for danger in self.dangers],
+            "protection": list(self.protection),
             "timings": {stage: round(seconds, 4) for stage, seconds in self.timings.items()},
             **(views if self.shape is Shape.VIEWS else {}),
             **({} if self.shape is Shape.TWO_TABLES else {"composition": self.composition}),

@@ -78,7 +78,7 @@ def report_texts(
             bound=numbers.bound,
             profile=profile,
             kinds={name: release.kinds[name] for name in recipe.quasi},
-            kept=recipe.named("keep"),
+            kept=[name for name in recipe.named("keep") if name in recipe.unchanged],
             about=recipe.about.model_dump(exclude_none=True),
             recipe=to_toml(shareable(recipe)),
             versions=versions(),
@@ -90,11 +90,18 @@ def report_texts(
             findings=_findings(part, release.shape, analyses),
             commands=_commands(names[at], release.shape),
             dangers=[danger.to_dict() for danger in part.dangers],
+            protection=[entry for entry in release.protection if entry["column"] in _released(part)],
             shape=recipe.shape,
             values=recipe.output.values,
             bounds=recipe.output.bounds,
         )
         yield render(facts, charts[at]() if charts else None)
+
+
+def _released(part: Part) -> set[str]:
+    """Return the columns of the raw table that a table publishes."""
+    recipe = part.recipe
+    return {*recipe.named("quasi", "sensitive", "keep"), *recipe.pseudonyms}
 
 
 def _findings(part: Part, shape: Shape, analyses: Sequence[str]) -> Findings:

@@ -66,6 +66,8 @@ class Facts:
     dangers : sequence of mappings
         What is revealed although every promise holds: `code`, `columns`, `message`, `accepted`,
         `reason`.
+    protection : sequence of mappings
+        What was done to single columns, and how far it moved them.
     findings : Findings
         Risk, attacks, utility and the cost of k.
     shape : Shape
@@ -104,6 +106,7 @@ class Facts:
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
     dangers: Sequence[Mapping[str, Any]] = ()
+    protection: Sequence[Mapping[str, Any]] = ()
     findings: Findings = field(default_factory=Findings)
     shape: Shape = Shape.CLASSES
     values: Literal["generalize", "microaggregate"] = "generalize"

@@ -15,6 +15,7 @@ from shoal.report.facts import Facts
 from shoal.report.findings import Findings
 from shoal.report.numbers import significant, whole
 from shoal.report.profile import ColumnProfile, Profile
+from shoal.report.protection import protection_lines
 from shoal.report.scale import SMALLEST
 from shoal.report.templates import load_template, style_sheet
 
@@ -103,6 +104,7 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         class_chart=Markup(drawn.class_sizes),
         class_loss_chart=None if drawn.class_losses is None else Markup(drawn.class_losses),
         findings=findings,
+        protection_lines=protection_lines(facts.protection),
         risk_chart=found.get("risk"),
         risk_lines=dossier.risk_lines(findings),
         subset_lines=dossier.subset_lines(findings),

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.errors import RecipeError
 from shoal.recipe import Input, Recipe, column_faults
 from shoal.table import frames
+from shoal.table.coding import code_ends
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.forms import LOST, range_text, value_text
@@ -61,7 +62,8 @@ def load_population(given: Any, recipe: Recipe, *, by_row: bool = False) -> Enco
     used = [name for name in recipe.named(*roles) if name in present]
     sections = {"columns": {name: recipe.columns[name].model_dump(exclude_unset=True) for name in used}}
     restricted = Recipe.from_dict({**sections, "privacy": {"k": 2}}, base=recipe.resolve(""))
-    return encode(table, with_orders(restricted, table))
+    restricted = with_orders(restricted, table)
+    return encode(code_ends(table, restricted), restricted)
 
 
 def box_texts(classes: pl.DataFrame, columns: Mapping[str, Sequence[str]]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
 from shoal.recipe import Recipe, Shape, omitted_faults
+from shoal.verifier.cells.codes_at_ends import code_problems
 from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import accepted_remarks, danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
@@ -31,6 +32,7 @@ from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
 from shoal.verifier.originals.original import load_original, original_problems
+from shoal.verifier.pseudonyms import pseudonym_problems
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
 from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
@@ -217,7 +219,10 @@ def _judge(open_session: Session, loaded: Loaded, task: _Task, before: Sequence[
     if subjects is not None:
         source, found = _with_people(source, subjects)
         problems += found
-    problems += order_problems(open_session, loaded, [*quasi, *recipe.named("sensitive", "keep")], recipe)
+    problems += code_problems(open_session, loaded, recipe)
+    problems += pseudonym_problems(open_session, loaded, original, recipe)
+    others = [*recipe.named("sensitive", "keep"), *recipe.pseudonyms]
+    problems += order_problems(open_session, loaded, [*quasi, *others], recipe)
     classes, k = build_classes(source, quasi)
     cells = check_cells(open_session, loaded, recipe)
     dangers, noted = danger_findings(source, quasi)

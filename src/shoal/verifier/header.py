@@ -20,7 +20,7 @@ def quasi_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
 
 def released_columns(recipe: Recipe, names: Sequence[str] = ()) -> list[str]:
     """List the columns that a release of this recipe has, given the names that the file has."""
-    return quasi_columns(recipe, names) + recipe.named("sensitive", "keep")
+    return quasi_columns(recipe, names) + recipe.named("sensitive", "keep") + recipe.pseudonyms
 
 
 def header_problems(

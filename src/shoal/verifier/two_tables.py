@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, Recipe
+from shoal.verifier.cells.codes_at_ends import code_problems
 from shoal.verifier.dangers import accepted_remarks, unique_problems
 from shoal.verifier.header import header_problems
 from shoal.verifier.manifest import Claims, Counted, number_problems, parts_digest_problems, read_manifest
@@ -109,6 +110,7 @@ def _verdict(
             return conclude(loaded.quasi.rows, 0, None, [_goal(recipe, 0)], problems)
         for table in (loaded.quasi, loaded.sensitive):
             problems += order_problems(open_session, table, table.names, recipe)
+            problems += code_problems(open_session, table, recipe)
         found = _cell_problems(open_session, loaded)
         _build_groups(open_session, loaded, recipe)
         found += [] if found else _group_problems(open_session)

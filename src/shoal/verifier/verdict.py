@@ -24,6 +24,8 @@ PROBLEMS: dict[str, str] = {
     "verify.form": "A quasi column has cells that are not in a published form of its kind.",
     "verify.node": "A quasi column has cells that are not nodes of its hierarchy.",
     "verify.grid": "A quasi column has ranges whose ends are not on its grid.",
+    "verify.code": "A column has values beyond its top or bottom code.",
+    "verify.pseudonym": "A column of pseudonyms has other texts, repeats, or identifiers in clear.",
     "verify.unique": "A kept column is unique on more than half of the rows and not explicitly accepted.",
     "verify.k": "Some rows are in classes smaller than k.",
     "verify.l": "Some classes or groups have fewer than l well-represented sensitive values.",

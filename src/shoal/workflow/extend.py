@@ -226,6 +226,8 @@ def _refuse_unavailable(recipe: Recipe) -> None:
         "goals besides k": bool(recipe.privacy.goal),
         "a subject column": bool(recipe.named("subject")),
         "an induced hierarchy": bool(recipe.induced),
+        "perturbed columns": bool(recipe.perturbed),
+        "pseudonyms": bool(recipe.pseudonyms),
         recipe.shape.value: recipe.shape is not Shape.CLASSES,
     }
     found = [what for what, applies in reasons.items() if applies]

@@ -20,7 +20,9 @@ class Job:
     Parameters
     ----------
     table : polars.DataFrame
-        The raw table, with its identifiers.
+        The table, with its identifiers; columns that the recipe protects are protected already.
+    raw : polars.DataFrame
+        The same rows as they were read, with which a report compares the release.
     recipe : Recipe
         What to do; `asked` is the same before kinds and orders were detected in the table.
     values : Values
@@ -34,6 +36,7 @@ class Job:
     """
 
     table: pl.DataFrame
+    raw: pl.DataFrame
     recipe: Recipe
     asked: Recipe
     values: Values

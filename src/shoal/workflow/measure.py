@@ -18,11 +18,13 @@ from shoal.measure.released import ReadRelease, loss_of, published_names, read_c
 from shoal.recipe import Recipe, induced_file
 from shoal.risks.distribution import risk
 from shoal.stages import Progress, stage
+from shoal.table.coding import code_ends
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
+from shoal.table.given import table_of
 from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
-from shoal.table.read import read, read_any_release, used_columns
+from shoal.table.read import read_any_release
 from shoal.table.readings import Reading, Whd
 from shoal.utility.measured import measure_utility
 
@@ -42,11 +44,11 @@ def measure_tables(
     """
     timings: dict[str, float] = {}  # not reported
     with stage(timings, "read", progress):
-        table = read(recipe.resolve(recipe.input.path or ""), recipe.reading, used_columns(recipe))
+        table = table_of(None, recipe, code=False)
         recipe = with_orders(recipe, table)
         recipe = with_induced(recipe if released is None else _written_trees(recipe, released), table)
     with stage(timings, "encode", progress):
-        encoded = encode(table, recipe)
+        encoded = encode(code_ends(table, recipe), recipe)
     numbers: dict[str, Any] = {"raw": _raw_numbers(encoded, recipe.privacy.k)}
     if released is None:
         return numbers

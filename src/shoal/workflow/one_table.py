@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 from shoal.bound.lower_bound import Bound, recipe_bound
 from shoal.cluster.clusterer import ClusterResult
@@ -13,7 +14,7 @@ from shoal.engine import local
 from shoal.engine.publishing import published_as
 from shoal.errors import GroupShiftWarning
 from shoal.recipe import Recipe, Shape
-from shoal.recode.publish import publish
+from shoal.recode.publish import Published, publish
 from shoal.release.parts import Numbers, Part
 from shoal.release.release import Release
 from shoal.report.profile import group_profile, profile
@@ -56,6 +57,7 @@ def make_one_table(job: Job) -> Release:
         remarks=part.remarks,
         dangers=list(part.dangers),
         kinds=kinds_of(encoded, job.asked),
+        protection=part.protection,
         **job.about(),
     )
 
@@ -112,9 +114,16 @@ def make_part(
             original=raw_columns(table, recipe) if recipe.shape.needs_original else None,
             labels=encoded.in_input_order(shown.labels),
             dangers=tuple(find_dangers(scene)),
+            protection=_suppressed_cells(published),
             remarks=found.remarks,
-            findings=gather_later(table, encoded, made) if is_one_table else None,
+            findings=gather_later(job.raw, encoded, made) if is_one_table else None,
         )
+
+
+def _suppressed_cells(published: Published) -> tuple[dict[str, Any], ...]:
+    """Say in how many rows the cell of a column was suppressed; rows with `*` are visible to everyone."""
+    cells = published.suppressed_cells
+    return tuple({"column": n, "method": "cell suppression", "rows": rows} for n, rows in cells.items())
 
 
 def _bounding(

@@ -16,6 +16,7 @@ from shoal.composition.earlier import earlier_files
 from shoal.dangers import Danger, Scene, Values, find_rules, refuse, unique_raw, warn_of
 from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError
+from shoal.protect.protecting import protect
 from shoal.recipe import Recipe, Shape
 from shoal.recode.publish import publish
 from shoal.release.release import Release
@@ -55,12 +56,15 @@ def prepare(
     companions = Companions.of(recipe, also, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
-        table = _with_identifiers(data, recipe, companions.known_before())
-        found = with_induced(with_orders(recipe, table), table)
+        raw = _with_identifiers(data, recipe, companions.known_before())
+        found = with_orders(recipe, raw)
+        protected = protect(raw, found)
+        table = protected.table
+        found = with_induced(found, table)
         companions = replace(companions, recipe=found)
         if recipe.shape is not Shape.TWO_TABLES:  # these promise no k
             check_feasible(table.height, recipe.privacy.k)
-        job = Job(table, found, recipe, Values(table), companions, bound, timings, progress)
+        job = Job(table, raw, found, recipe, Values(table), companions, bound, timings, progress)
         _refuse_unique(job)  # before any work is done
     release = _MAKERS[recipe.shape](job)
     if companions.are_several and recipe.shape is not Shape.TWO_TABLES:
@@ -68,7 +72,8 @@ def prepare(
             release = replace(release, composition=companions.check(table))
     warn_of(release.dangers)
     reads = recipe.files | earlier_files(companions.also)
-    return replace(release, kind=frames.kind_of(data), reads=reads)
+    protection = (*protected.entries, *release.protection)
+    return replace(release, kind=frames.kind_of(data), reads=reads, protection=protection)
 
 
 _MAKERS = {
@@ -111,6 +116,6 @@ def _supposed(danger: Danger) -> Danger:
 def _with_identifiers(data: Any, recipe: Recipe, also: Collection[str]) -> pl.DataFrame:
     """Return the table with its identifiers, to detect repeated ones; without those that cannot be read."""
     try:
-        return table_of(data, recipe, also={*also, *recipe.named("identifier")})
+        return table_of(data, recipe, also={*also, *recipe.named("identifier")}, code=False)
     except DataError:
-        return table_of(data, recipe, also=also)
+        return table_of(data, recipe, also={*also, *recipe.pseudonyms}, code=False)

@@ -113,7 +113,7 @@ def released_frame(
     """
     inside = published.labels >= 0
     order = encoded.order[published.partner[inside]]
-    others = recipe.named("sensitive", "keep")
+    others = [*recipe.named("sensitive", "keep"), *recipe.pseudonyms]
     # Classes are numbered in the order of their texts, so this sorts by all published columns.
     # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
     keys = {"class": pl.Series(published.labels[inside])}

@@ -38,7 +38,7 @@ _REACH = (
 
 def average_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
     """Check every quasi column; call `build_classes` first."""
-    names = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
+    names = [name for name in recipe.unchanged if loaded.has_once(name)]
     if not all(map(original.has_once, names)):  # reported elsewhere
         return []
     recipe = with_dates(session, original, recipe)

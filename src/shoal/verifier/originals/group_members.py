@@ -32,7 +32,7 @@ def group_problems(
     people in it.
     """
     (name,) = recipe.named("sensitive")
-    known = recipe.named("quasi", "keep")
+    known = [name for name in recipe.named("quasi", "keep") if name not in recipe.perturbed]
     people = _counted(session, parts[0], known, ANATOMY_GROUP, recipe)
     raw = _counted(session, original, known, name, recipe)
     values = _counted(session, parts[1], [name], ANATOMY_GROUP, recipe, times=ANATOMY_COUNT)

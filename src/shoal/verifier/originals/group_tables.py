@@ -22,7 +22,8 @@ def parts_original_problems(
     quasi, sensitive = parts
     recipe = with_dates(session, original, recipe)
     problems = row_problems(quasi.rows, original.rows, recipe.privacy.max_suppressed)
-    problems += _value_problems(session, quasi, original, recipe.named("quasi", "keep"), recipe)
+    known = [name for name in recipe.named("quasi", "keep") if name not in recipe.perturbed]
+    problems += _value_problems(session, quasi, original, known, recipe)
     if sensitive is not None:
         (name,) = recipe.named("sensitive")
         expanded = _expanded(session, sensitive, name, quasi.rows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.recipe import Input, Recipe
+from shoal.verifier.cells.codes_at_ends import code_original
 from shoal.verifier.originals.conventions import read_conventions
 from shoal.verifier.originals.files.databases import database_table
 from shoal.verifier.originals.files.excel import excel_table
@@ -57,21 +58,26 @@ def load_original(
 ) -> Loaded:
     """Load the original, a file or a table; an unreadable one is a usage error, not a verdict.
 
-    Another raw table, such as a population, is loaded under another name.
+    Another raw table, such as a population, is loaded under another name. Values beyond top and bottom codes
+    are read as the codes.
     """
     try:
-        if not isinstance(raw, Path):
-            return load_arrow(session, raw, table)
-        files = files_meant(raw)
-        return (
-            _load(session, raw, recipe, table) if files is None else _load_all(session, files, recipe, table)
-        )
+        loaded = _load_any(session, raw, recipe, table)
+        code_original(session, loaded, recipe)
+        return loaded
     except UnreadableError as error:
         code = error.code.replace("verify.", "data.")
         fault = "data.unreadable" if error.code == "verify.parts" else code, error.message
     code, reason = fault
     which = f"The {table} {raw}" if isinstance(raw, Path) else f"The {table}"
     raise DataError(code, f"{which} cannot be read. {reason}", "check the path and [input]")
+
+
+def _load_any(session: Session, raw: Path | pa.Table, recipe: Recipe, table: str) -> Loaded:
+    if not isinstance(raw, Path):
+        return load_arrow(session, raw, table)
+    files = files_meant(raw)
+    return _load(session, raw, recipe, table) if files is None else _load_all(session, files, recipe, table)
 
 
 def row_problems(released: int, rows: int, max_suppressed: float) -> list[Problem]:

@@ -73,7 +73,7 @@ def _together(columns: Sequence[tuple[Ints, int]], rows: Ints) -> tuple[Ints, In
 
 def pairing_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
     """Compare all columns that both tables have."""
-    others = [name for name in recipe.named("sensitive", "keep") if loaded.has_once(name)]
+    others = [name for name in recipe.unchanged if loaded.has_once(name)]
     absent = [name for name in others if not original.has_once(name)]
     if absent:
         message = f"Columns missing from the original, or in it twice: {listed(absent)}."
@@ -83,7 +83,23 @@ def pairing_problems(session: Session, loaded: Loaded, original: Loaded, recipe:
     ]
     sides = read_sides(session, loaded, original, recipe, quasi, others)
     strange = sides.unmatched(others)
-    return _value_problems(strange, others) + _match_problems(sides, strange)
+    problems = _value_problems(strange, others) + _match_problems(sides, strange)
+    return problems + _perturbed_problems(session, loaded, original, recipe)
+
+
+def _perturbed_problems(session: Session, loaded: Loaded, original: Loaded, recipe: Recipe) -> list[Problem]:
+    """Check what perturbed columns keep: swapping keeps each value, PRAM each category, noise nothing."""
+    problems = []
+    for name, how in recipe.perturbed.items():
+        if how == "noise" or not (loaded.has_once(name) and original.has_once(name)):
+            continue
+        boxes, released = grouped(session, loaded, [name])
+        points, raw = grouped(session, original, [name])
+        axis = _equal(session, recipe.input.missing, (boxes[name], loaded.marked), points[name])
+        if how == "pram":  # each category may come as often as it likes
+            raw = np.full(len(raw), int(released.sum()), np.int64)
+        problems += _value_problems(Sides({name: axis}, released, raw).unmatched([name]), [name])
+    return problems
 
 
 def _value_problems(strange: int, names: Sequence[str]) -> list[Problem]:

@@ -34,7 +34,7 @@ from shoal.verifier.spark.reading import Table, read_facts, read_header, read_pa
 from shoal.verifier.spark.session import steady
 from shoal.verifier.spark.unique import find_unique
 from shoal.verifier.spark.wildcard import wildcard_k
-from shoal.verifier.verdict import Problem, Verdict, conclude
+from shoal.verifier.verdict import Problem, Verdict, conclude, listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -135,6 +135,9 @@ def verify_frame(
 def _refuse_others(recipe: Recipe) -> None:
     if recipe.shape is not Shape.CLASSES:
         message = f"The engine `spark` verifies one table with classes, not {recipe.shape.value}."
+        raise RecipeError("recipe.not_available", message, "verify it with the engine duckdb")
+    if unknown := [*recipe.coded, *recipe.pseudonyms]:
+        message = f"The engine `spark` does not verify codes at the ends and pseudonyms: {listed(unknown)}."
         raise RecipeError("recipe.not_available", message, "verify it with the engine duckdb")
     if faults := omitted_faults(recipe, quasi=False):
         raise RecipeError.from_faults(faults)
