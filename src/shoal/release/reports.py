@@ -53,7 +53,7 @@ def report_texts(
 ) -> Iterator[str]:
     """Render the reports; `names` are those of the tables they describe, `digests` their digests.
 
-    Of a folder, `files` is the number of its files, and `also` says what verified it besides Spark.
+    Of a folder, `files` is the number of its files. `also` says what verified a release besides Spark or DuckDB.
     """
     info = METHODS[release.method]
     options = info.options.model_validate(release.recipe.method.options)
@@ -84,7 +84,7 @@ def report_texts(
             versions=versions(),
             digest=_digest(release, digests, at),
             files=files,
-            engines=f"Spark SQL{also}" if isinstance(part.frame, Distributed) else "DuckDB",
+            engines=f"Spark SQL{also}" if isinstance(part.frame, Distributed) else f"DuckDB{also}",
             remarks=part.remarks,
             composition=release.composition,
             findings=_findings(part, release.shape, analyses),

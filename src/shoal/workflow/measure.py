@@ -42,7 +42,7 @@ def measure_tables(
     """
     timings: dict[str, float] = {}  # not reported
     with stage(timings, "read", progress):
-        table = read(recipe.resolve(recipe.input.path or ""), recipe.reading, used_columns(recipe))
+        table = read(recipe.source or Path(), recipe.reading, used_columns(recipe))
         recipe = with_orders(recipe, table)
         recipe = with_induced(recipe if released is None else _written_trees(recipe, released), table)
     with stage(timings, "encode", progress):

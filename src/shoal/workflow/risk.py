@@ -176,9 +176,9 @@ def _read(data: Any, recipe: Recipe, choose: frames.Choose, *, is_release: bool)
         return read(data, recipe.reading, choose)
     if data is not None:
         return mark_missing(frames.to_polars(data, choose), recipe.input.missing)
-    if recipe.input.path is None:
+    if recipe.source is None:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    return read(recipe.resolve(recipe.input.path), recipe.reading, choose)
+    return read(recipe.source, recipe.reading, choose)
 
 
 def _owner(table: pl.DataFrame, recipe: Recipe, household: str | None) -> Owner:
