@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,12 +17,16 @@ from shoal.cli.flags import (
     RecipeOfRelease,
     TableFlags,
     Views,
+    location,
     read_conf,
     read_goals,
     read_views,
     with_table_flags,
 )
 from shoal.wording import naming_flags
+
+if TYPE_CHECKING:
+    from shoal.recipe import Location
 
 
 @with_table_flags
@@ -39,7 +43,10 @@ def verify(
     goal: Goals = None,
     views: Views = None,
     original: Annotated[
-        Path | None, typer.Option("--original", help="The raw table, to compare with.")
+        str | None,
+        typer.Option(
+            "--original", metavar="FILE", help="The raw table, to compare with: a file or postgresql://..."
+        ),
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", metavar="WORD", help="duckdb, or spark for a folder.")
@@ -77,8 +84,9 @@ def verify(
         else:
             releases = dict.fromkeys(released, Recipe.load(recipe, changes=changes))
         if junit is not None:
+            raw = None if original is None else location(original)
             for path, asked in releases.items():
-                refuse_overwriting([junit], asked.files | files_read(path, original))
+                refuse_overwriting([junit], asked.files | files_read(path, raw))
         verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
         if junit is not None:
             _write_junit(verdicts, junit)
@@ -92,7 +100,7 @@ def verify(
 
 
 def _spark_settings(
-    engine: str, master: str | None, conf: list[str] | None, original: Path | None
+    engine: str, master: str | None, conf: list[str] | None, original: str | None
 ) -> tuple[str | None, dict[str, str]] | None:
     """Return where and how Spark runs; None for DuckDB."""
     from shoal.errors import RecipeError
@@ -111,7 +119,7 @@ def _spark_settings(
 
 
 def _check(
-    released: Path, asked: Any, original: Path | None, settings: tuple[str | None, dict[str, str]] | None
+    released: Path, asked: Any, original: str | None, settings: tuple[str | None, dict[str, str]] | None
 ) -> Any:
     """Verify with the engine that was chosen."""
     if settings is None:
@@ -139,7 +147,7 @@ def manifest_of(released: Path) -> Path:
     raise RecipeError("recipe.invalid", message, "give --recipe, or --quasi, --sensitive and --k")
 
 
-def files_read(released: Path, original: Path | None) -> dict[str, Path]:
+def files_read(released: Path, original: Location | None) -> dict[str, Path]:
     """Return the files that are read in addition to those of the recipe, by description."""
     from shoal.table.siblings import listed_tables, part_paths
     from shoal.table.write import manifest_path
@@ -150,7 +158,7 @@ def files_read(released: Path, original: Path | None) -> dict[str, Path]:
     tables += sorted(released.iterdir()) if released.is_dir() else []
     reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
     reads |= {"the release": released, "the manifest": manifest_path(released)}
-    if original is None:
+    if not isinstance(original, Path):  # a database has no files
         return reads
     raw = sorted(original.iterdir()) if original.is_dir() else []
     originals = {f"file {at} of the original": file for at, file in enumerate(raw, 1)}

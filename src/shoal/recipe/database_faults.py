@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.errors import Fault
+from shoal.errors import Fault, RecipeError
 from shoal.recipe.addresses import is_address, split_name
 from shoal.recipe.sections import Input
 from shoal.recipe.shape import Shape
@@ -23,6 +23,12 @@ def database_faults(recipe: Recipe) -> list[Fault]:
         hint = "use the engine local, or export the table to Parquet files"
         faults.append(Fault("recipe.not_available", message, hint))
     return faults
+
+
+def check_input(given: Input) -> None:
+    """Refuse what does not fit together about an input outside of a recipe."""
+    if faults := _input_faults(given):
+        raise RecipeError.from_faults(faults)
 
 
 def _input_faults(given: Input) -> list[Fault]:

@@ -28,16 +28,20 @@ def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") ->
 def accept_inside(found: Inside, claimed: Numbers, shape: Shape) -> None:
     """Raise unless the database counted what was claimed."""
     broken = [f"{problem.code}: {problem.message}" for problem in found.problems]
-    measured = {"rows": (found.rows, claimed.released), shape.groups: (found.classes, claimed.classes)}
-    if found.k is not None:
-        measured["k"] = (found.k, claimed.k)
-    broken += [f"{name} is {is_}, not {said} as claimed." for name, (is_, said) in measured.items() if is_ != said]
+    counted = [
+        ("rows", found.rows, claimed.released),
+        (shape.groups, found.classes, claimed.classes),
+        ("k", found.k, claimed.k if found.k is not None else None),
+    ]
+    broken += [
+        f"{name} is {number}, not {said} as claimed." for name, number, said in counted if number != said
+    ]
     pairs = [pair for pair in zip(found.goals, claimed.goals, strict=True) if pair[0] is not None]
     broken += _differing_goals([goal for goal, _ in pairs if goal], [claim for _, claim in pairs])
     if broken:
         raise PromiseError(
             "promise.broken",
-            f"The database found a release that does not keep its promises; it was undone. {' '.join(broken)}",
+            f"The release does not keep its promises in the database and was undone. {' '.join(broken)}",
             "this is a bug in shoal: please report it with the recipe, not the data",
         )
 

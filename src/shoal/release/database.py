@@ -23,7 +23,7 @@ from shoal.release.paths import Places
 from shoal.release.writing import note_earlier, typed_frame, write_hierarchy
 from shoal.stages import Progress, stage
 from shoal.table.overwriting import refuse_overwriting, replaces_release
-from shoal.table.postgres.connecting import Database, DatabaseFailure, opened
+from shoal.table.postgres.connecting import Database, DatabaseError, opened
 from shoal.table.postgres.writing import Target, begin, find_target, give_name, refuse_input, write_staged
 from shoal.table.write import all_or_nothing, check_place, move_into_place, temporary, write_text
 from shoal.verifier import verify_table
@@ -163,7 +163,7 @@ def _writing(address: Address) -> Iterator[Database]:
     try:
         with opened(address) as database:
             yield database
-    except DatabaseFailure as failure:
+    except DatabaseError as failure:
         message = f"The release cannot be written to {address}: {failure.reason}."
         raise OutputError(
             "output.unwritable", message, f"{failure.hint}; the database was not changed"

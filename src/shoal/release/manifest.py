@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 
-
 class RowsDigest(str):
     """The digest of the rows of a table in a database, which has no bytes of its own."""
 

@@ -53,7 +53,7 @@ def report_texts(
 ) -> Iterator[str]:
     """Render the reports; `names` are those of the tables they describe, `digests` their digests.
 
-    Of a folder, `files` is the number of its files. `also` says what verified a release besides Spark or DuckDB.
+    Of a folder, `files` is the number of its files. `also` says what verified it besides Spark or DuckDB.
     """
     info = METHODS[release.method]
     options = info.options.model_validate(release.recipe.method.options)

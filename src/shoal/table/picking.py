@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+
 from shoal.errors import DataError
 from shoal.recipe import Input, Location, did_you_mean
 from shoal.wording import setting

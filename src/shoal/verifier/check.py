@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe, Shape, omitted_faults
+from shoal.recipe import Recipe, Shape, is_address, omitted_faults
 from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import accepted_remarks, danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
@@ -30,7 +30,7 @@ from shoal.verifier.manifest import (
 from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
-from shoal.verifier.originals.original import load_original, original_problems
+from shoal.verifier.originals.original import existing_original, load_original, original_problems
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
 from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
@@ -98,11 +98,11 @@ def verify(
     _check_subjects(subjects, recipe)
     recipe = recipe.beside(path)
     if recipe.shape is Shape.TWO_TABLES:
-        if original is not None and not isinstance(original, (str, Path)):
+        if original is not None and (not isinstance(original, (str, Path)) or is_address(str(original))):
             message = "A release of the method `anatomy` can be compared only with a file."
             raise RecipeError("recipe.invalid", message, "give the path of the original")
         return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
-    raw = _existing_original(original)
+    raw = existing_original(original, recipe.input)
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
     release = existing(path, folder=True)
@@ -124,11 +124,6 @@ class _Task:
 def _needs_order(task: _Task) -> bool:
     """Return whether the position of a row in the file matters."""
     return task.subjects is not None or is_shuffled(task.recipe)
-
-
-def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
-    """Return the original; a file must be there."""
-    return existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
@@ -188,7 +183,7 @@ def verify_table(
     if has_views(recipe):
         message = "A release in several views has several tables."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
-    task = _Task(recipe, _existing_original(original), rows, subjects)
+    task = _Task(recipe, existing_original(original, recipe.input), rows, subjects)
     with session(table, task.raw, in_order=_needs_order(task)) as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")

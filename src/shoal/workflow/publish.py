@@ -109,7 +109,8 @@ def _check_database(
     from shoal.composition.earlier import earlier_files
     from shoal.release.database import check_database
 
-    return check_database(recipe, address, table, recipe.files | earlier_files(also), report=True, force=force)
+    reads = recipe.files | earlier_files(also)
+    return check_database(recipe, address, table, reads, report=True, force=force)
 
 
 def _check(places: Places, recipe: Recipe, also: Iterable[Path], *, force: bool) -> bool:

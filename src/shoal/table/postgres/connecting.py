@@ -18,7 +18,7 @@ from shoal.table.optional import library
 _SECONDS = 15  # to wait for a server that does not answer
 
 
-class DatabaseFailure(Exception):
+class DatabaseError(Exception):
     """What failed, in words that contain neither cells nor passwords.
 
     Parameters
@@ -143,11 +143,11 @@ _CONNECTING = {
 }
 
 
-def _failure_to_connect(message: str) -> DatabaseFailure:
+def _failure_to_connect(message: str) -> DatabaseError:
     for part, (reason, hint) in _CONNECTING.items():
         if part in message:
-            return DatabaseFailure(reason, hint)
-    return DatabaseFailure("the connection failed", "try the same address with psql, which says more")
+            return DatabaseError(reason, hint)
+    return DatabaseError("the connection failed", "try the same address with psql, which says more")
 
 
 _LOST = ("the connection was lost", "try again; see the log of the server for the reason")
@@ -171,16 +171,16 @@ _STATES = {  # SQLSTATE, or its class
 }
 
 
-def _failure(error: Exception) -> DatabaseFailure:
+def _failure(error: Exception) -> DatabaseError:
     state = getattr(error, "sqlstate", None) or ""
     for length in (5, 3, 2):
         if state[:length] in _STATES:
-            return DatabaseFailure(*_STATES[state[:length]])
+            return DatabaseError(*_STATES[state[:length]])
     lost = ("connection", "terminat", "SSL SYSCALL", "could not receive", "could not send", "no result")
     if not state and any(part in str(error) for part in lost):
-        return DatabaseFailure(*_LOST)
+        return DatabaseError(*_LOST)
     code = f" (SQLSTATE {state})" if state.isalnum() else ""
-    return DatabaseFailure(f"the server reported an error{code}", "see the log of the server")
+    return DatabaseError(f"the server reported an error{code}", "see the log of the server")
 
 
 def quoted(*names: str) -> str:

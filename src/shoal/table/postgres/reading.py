@@ -16,7 +16,7 @@ from shoal.recipe import Address, Input, joined_name, split_name
 from shoal.table.formats import check_names, chosen
 from shoal.table.frames import Choose, from_arrow, series
 from shoal.table.picking import pick
-from shoal.table.postgres.connecting import Database, DatabaseFailure, opened, quoted
+from shoal.table.postgres.connecting import Database, DatabaseError, opened, quoted
 
 _AS_THEY_ARE = (
     "int2", "int4", "int8", "float4", "float8", "bool", "date", "timestamp", "timestamptz", "time",
@@ -39,7 +39,7 @@ def read_postgres(address: Address, given: Input, choose: Choose | None) -> pl.D
     try:
         with opened(address) as database:
             return _read(address, database, given, choose)
-    except DatabaseFailure as failure:
+    except DatabaseError as failure:
         message = f"The input {address} cannot be read: {failure.reason}."
         raise DataError("data.unreadable", message, failure.hint) from None
 

@@ -1,7 +1,7 @@
 """Write a table to a PostgreSQL database under a temporary name, and give it its name.
 
-Both happen in one transaction: until it is committed nobody else sees any of it, and if anything fails, or the
-connection is lost, the database undoes it.
+Both happen in one transaction: until it is committed nobody else sees any of it, and if anything fails, or
+the connection is lost, the database undoes it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _server(database: Database) -> tuple[Any, ...]:
 
 
 def begin(database: Database, target: Target) -> None:
-    """Prepare the transaction: wait for other sessions, not forever, and keep them from dropping the table."""
+    """Prepare the transaction: keep others from dropping the table; do not wait forever for them."""
     database.run(
         f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'",
         "SET LOCAL idle_in_transaction_session_timeout = 0",  # the report takes a while
@@ -178,7 +178,8 @@ def _check_columns(frame: pl.DataFrame) -> None:
         if one == pl.String and (nul := int(values.str.contains("\0", literal=True).sum())):
             message = f"Column `{name}` has {nul} texts with a null byte, which PostgreSQL cannot store."
             raise _unwritable(message, "write to a file, or correct the texts")
-        if one == pl.Datetime and one.time_unit == "ns" and int((values.dt.nanosecond() % 1000 != 0).sum()):
+        has_nanoseconds = isinstance(one, pl.Datetime) and one.time_unit == "ns"
+        if has_nanoseconds and int((values.dt.nanosecond() % 1000 != 0).sum()):
             message = f"Column `{name}` has nanoseconds; PostgreSQL stores microseconds."
             raise _unwritable(message, "write to a file, or round the times")
 

@@ -1,7 +1,7 @@
 """Releases in PostgreSQL databases, checked by SQL of the database's own; no code of the writer is used.
 
-Everything runs with the cursor of a caller, in the caller's transaction: a table that is not committed yet can
-be seen nowhere else.
+Everything runs with the cursor of a caller, in the caller's transaction: a table that is not committed yet
+can be seen nowhere else.
 """
 
 from shoal.verifier.postgres.check import Inside, verify_inside

@@ -146,9 +146,7 @@ def _load_people(cursor: Any, subjects: pa.Array) -> None:
 def _classes(counting: _Counting, labels: Sequence[str], k: int) -> tuple[int, int, int, int, int]:
     """Return the number of classes, the smallest size, and classes and rows below k; the sum of all sizes."""
     columns = ", ".join(f"c{at}" for at in range(len(labels)))
-    grouped = (
-        f"SELECT {counting.size} AS size, count(*) AS n FROM {counting.rows(labels)} GROUP BY {columns}"
-    )
+    grouped = f"SELECT {counting.size} AS size, count(*) AS n FROM {counting.rows(labels)} GROUP BY {columns}"
     (found,) = counting.stored.rows(
         "SELECT count(*), coalesce(min(size), 0), count(*) FILTER (WHERE size < "
         f"{int(k)}), coalesce(sum(n) FILTER (WHERE size < {int(k)}), 0)::bigint, "

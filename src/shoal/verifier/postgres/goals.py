@@ -55,7 +55,8 @@ class Counting(Protocol):
 _COUNTED = (
     "WITH given AS MATERIALIZED (SELECT ROW({labels})::text AS class, {value} AS value{person} FROM {rows}), "
     "classes AS (SELECT class, count(*) AS n_rows, {bearers} AS bearers FROM given GROUP BY class), "
-    "counted AS (SELECT class, value, {number} AS n FROM given WHERE value IS NOT NULL GROUP BY class, value), "
+    "counted AS (SELECT class, value, {number} AS n FROM given WHERE value IS NOT NULL "
+    "GROUP BY class, value), "
     "whole AS (SELECT value, {number} AS p FROM given WHERE value IS NOT NULL GROUP BY value), "
     "every AS (SELECT coalesce(sum(p), 0) AS every, count(*) AS m FROM whole), "
     "totals AS (SELECT class, sum(n) AS total FROM counted GROUP BY class), "
@@ -140,8 +141,7 @@ def _scores(counting: Counting, goal: Goal, labels: Sequence[str]) -> list[tuple
         bearers=f"{counting.size} {has_value}",
         scored=scored,
     )
-    found: list[tuple[float, int, int]] = counting.stored.rows(sql)  # type: ignore[assignment]
-    return found
+    return [(number, classes, rows) for number, classes, rows in counting.stored.rows(sql)]
 
 
 def _name(goal: Goal) -> str:
