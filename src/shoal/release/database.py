@@ -24,6 +24,7 @@ from shoal.release.writing import note_earlier, typed_frame, write_hierarchy
 from shoal.stages import Progress, stage
 from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.postgres.connecting import Database, DatabaseError, opened
+from shoal.table.postgres.replacing import refuse_loss
 from shoal.table.postgres.writing import Target, begin, find_target, give_name, refuse_input, write_staged
 from shoal.table.write import all_or_nothing, check_place, move_into_place, temporary, write_text
 from shoal.verifier import verify_table
@@ -108,6 +109,8 @@ def _find(
     """Find the target; refuse to replace the input, or a table that the manifest does not describe."""
     target = find_target(database, address, table)
     refuse_input(database, target, recipe.source, recipe.input)
+    if target.replaced is not None:
+        refuse_loss(database, target.replaced, target.shown)
     if target.replaced is not None and not force:
         with database.explained():
             there = digest_of(Stored.of(database.cursor, target.schema, target.name))

@@ -77,9 +77,9 @@ def relation(address: Address, database: Database, given: Input) -> str:
         "AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)' "
         f"AND has_schema_privilege(n.oid, 'USAGE') ORDER BY NOT {visible}, 1, 2"
     )
-    asked = split_name(given.table or "")
+    asked = None if given.table is None else split_name(given.table)
     for schema, name, is_visible in found:
-        if asked in ((schema, name), (None, name) if is_visible else None):
+        if asked == (schema, name) or (is_visible and asked == (None, name)):
             return quoted(schema, name)
     names = {joined_name(None if is_visible else schema, name): quoted(schema, name)
              for schema, name, is_visible in found}  # fmt: skip

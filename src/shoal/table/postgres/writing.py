@@ -18,7 +18,7 @@ from shoal.recipe import Address, joined_name, split_name
 from shoal.table.frames import series
 from shoal.table.postgres.connecting import Database, literal, quoted
 from shoal.table.postgres.reading import relation
-from shoal.table.postgres.replacing import Kept, refuse_loss
+from shoal.table.postgres.replacing import Kept
 
 _LOCK_SECONDS = 60  # to wait for other sessions that use the table
 _LONGEST_NAME = 63  # bytes; the database would cut longer ones
@@ -75,7 +75,7 @@ class Target:
 
 
 def find_target(database: Database, address: Address, table: str) -> Target:
-    """Find the schema and the table that would be replaced; refuse what cannot be written or replaced."""
+    """Find the schema and the table that would be replaced; refuse what this user cannot write."""
     found = split_name(table)
     assert found is not None  # checked with the recipe
     schema, name = found
@@ -100,14 +100,13 @@ def find_target(database: Database, address: Address, table: str) -> Target:
         f"WHERE relname = {literal(name)} AND relnamespace = {literal(quoted(schema))}::regnamespace"
     )
     target = Target(address, schema, name, there[0][0] if there else None)
-    for oid, kind, is_own in there:
+    for _, kind, is_own in there:
         if kind != "r":
             message = f"`{target.shown}` is a view, an index or another object, not a plain table."
             raise _unwritable(message, "choose another name")
         if not is_own:
             message = f"Only the owner of the table `{target.shown}` may replace it."
             raise _unwritable(message, "choose another name, or connect as its owner")
-        refuse_loss(database, oid, target.shown)
     return target
 
 
