@@ -56,7 +56,7 @@ class Database:
 
 
 def _why_not() -> str:
-    if _programs() is None:
+    if programs() is None:
         return "no PostgreSQL server is installed (Debian: apt-get install postgresql)"
     try:
         import adbc_driver_postgresql  # noqa: F401
@@ -71,7 +71,8 @@ def _exists(user: str) -> bool:
     return subprocess.run(["id", user], capture_output=True, check=False).returncode == 0
 
 
-def _programs() -> Path | None:
+def programs() -> Path | None:
+    """Return the folder of PostgreSQL's programs."""
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: float(p.parts[-3]))
@@ -84,15 +85,15 @@ def one_server() -> Iterator[Path]:
         if os.environ.get("SHOAL_TEST_ALL"):
             pytest.fail(lacking)
         pytest.skip(lacking)
-    programs = _programs()
-    assert programs is not None
+    place = programs()
+    assert place is not None
     folder = Path(tempfile.mkdtemp(prefix="shoal-pg-"))  # pytest's folders have too long names for sockets
     if AS_SERVER:
         shutil.chown(folder, "postgres")
     data = folder / "data"
 
     def call(program: str, *arguments: str) -> None:
-        command = [*AS_SERVER, str(programs / program), "-D", str(data), *arguments]
+        command = [*AS_SERVER, str(place / program), "-D", str(data), *arguments]
         subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=60)
 
     try:

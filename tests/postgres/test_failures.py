@@ -130,7 +130,11 @@ def test_a_full_disk_changes_nothing(database: Database, monkeypatch: pytest.Mon
     assert "the database was not changed" in error.hint
 
 
-STATES = {"53100": "the disk of the server is full", "57014": "cancelled a statement", "XX001": "(SQLSTATE XX001)"}
+STATES = {
+    "53100": "the disk of the server is full",
+    "57014": "cancelled a statement",
+    "XX001": "(SQLSTATE XX001)",
+}
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -208,9 +212,7 @@ def test_a_schema_cannot_be_dropped_meanwhile(database: Database, monkeypatch: p
     assert database.rows("SELECT count(*) FROM out.people") == [(120,)]
 
 
-def test_a_locked_table_is_not_waited_for_forever(
-    earlier: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_table_is_not_waited_for_forever(earlier: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.table.postgres.writing._LOCK_SECONDS", 0.2)
     with closing(earlier.connect()) as other, closing(other.cursor()) as cursor:
         cursor.execute("SELECT * FROM people_k3")

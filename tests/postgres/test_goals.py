@@ -110,9 +110,7 @@ def test_both_engines_find_the_same_in_a_release(database: Database) -> None:
     goals = [{"column": "ill", **goal} for name, (goal, _) in GOALS.items() if name != "delta"]
     goals = [{**goal, "t": 0.9} if goal["type"] == "t-closeness" else goal for goal in goals]
     goals += [{"type": "average-risk", "threshold": 0.9}, {"type": "range", "column": "cost", "e": 0.5}]
-    given = recipe(
-        database, privacy={"k": 5, "goal": goals}, columns={"cost": {"role": "sensitive"}}
-    )
+    given = recipe(database, privacy={"k": 5, "goal": goals}, columns={"cost": {"role": "sensitive"}})
     made = shoal.anonymize(given)
     made.write()
     with closing(database.connect()) as connection, closing(connection.cursor()) as cursor:

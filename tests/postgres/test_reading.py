@@ -148,7 +148,9 @@ def test_the_only_table_needs_no_name(database: Database) -> None:
     assert at(database).rows() == [(1,)]
 
 
-@pytest.mark.parametrize("query", ["SELECT a + 1 AS b FROM t -- why", "SELECT a + 1 AS b FROM t ; ", "TABLE u"])
+@pytest.mark.parametrize(
+    "query", ["SELECT a + 1 AS b FROM t -- why", "SELECT a + 1 AS b FROM t ; ", "TABLE u"]
+)
 def test_a_query_takes_the_place_of_a_table(query: str, database: Database) -> None:
     database.run("CREATE TABLE t AS SELECT 1 AS a", "CREATE TABLE u AS SELECT 2 AS b")
     assert at(database, query=query).rows() == [(2,)]

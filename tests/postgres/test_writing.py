@@ -45,7 +45,10 @@ def test_a_release_has_the_same_rows_in_a_database_and_in_a_file(database: Datab
     assert [printed[key] for key in ("table", "manifest", "report", "released", "replaced")] == [
         "people_k3", "people_k3.manifest.json", "people_k3.report.html", ROWS, False,
     ]  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["people_k3.manifest.json", "people_k3.report.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "people_k3.manifest.json",
+        "people_k3.report.html",
+    ]
     shoal.anonymize(recipe(database)).write("people.csv")
     frame = pl.read_csv("people.csv", infer_schema=False)
     written = database.rows(RELEASE.format("people_k3"))
@@ -62,8 +65,8 @@ def _command(database: Database, *more: str) -> list[str]:
     address = database.address()
     return [
         address, "--table", "people", "--quasi", "age,Zip Code", "--sensitive", "ill", "--keep", "cost",
-        "--identifier", "name", "--k", "3", "--method", "mondrian", "-o", address, "--output-table", "people_k3",
-        *more,
+        "--identifier", "name", "--k", "3", "--method", "mondrian", "-o", address,
+        "--output-table", "people_k3", *more,
     ]  # fmt: skip
 
 
@@ -101,7 +104,8 @@ def test_kept_columns_keep_their_types(database: Database) -> None:
         "zoned": "timestamp with time zone", "clock": "time without time zone", "nothing": "text",
     }  # fmt: skip
     found = database.rows(
-        "SELECT DISTINCT s, u::text, d::text, f, b, t, day, at, zoned::text, clock, nothing FROM typed ORDER BY s"
+        "SELECT DISTINCT s, u::text, d::text, f, b, t, day, at, zoned::text, clock, nothing "
+        "FROM typed ORDER BY s"
     )
     assert found == [
         (1, "1", "1.50", 0.1, True, None, dt.date(1, 1, 1), dt.datetime(2020, 1, 1, 12, 0, 0, 1),
@@ -141,7 +145,7 @@ def privileges(database: Database) -> list[tuple[Any, ...]]:
         "SELECT pg_get_userbyid(relowner)::text, (SELECT array_agg(a::text ORDER BY a::text)::text "
         "FROM unnest(relacl) a), obj_description(c.oid), col_description(c.oid, 1), "
         "(SELECT attacl::text FROM pg_attribute WHERE attrelid = c.oid AND attname = 'ill'), "
-        "(SELECT string_agg(pg_get_indexdef(indexrelid), ';' ORDER BY 1) FROM pg_index WHERE indrelid = c.oid) "
+        "(SELECT string_agg(pg_get_indexdef(indexrelid), ';') FROM pg_index WHERE indrelid = c.oid) "
         "FROM pg_class c WHERE relname = 'people_k3'"
     )
 
@@ -187,7 +191,7 @@ LOST = {
         "triggers (`tr`)",
     ),
     "check": ("ALTER TABLE people_k3 ADD CONSTRAINT c CHECK (age <> '')", "constraints (`c`)"),
-    "not-null": ("ALTER TABLE people_k3 ALTER age SET NOT NULL", "must not be null, or have a default (`age`)"),
+    "not-null": ("ALTER TABLE people_k3 ALTER age SET NOT NULL", "not be null, or have a default (`age`)"),
     "row-security": ("ALTER TABLE people_k3 ENABLE ROW LEVEL SECURITY", "policies for rows (`row security`)"),
     "policy": ("CREATE POLICY p ON people_k3 USING (true)", "policies for rows (`p`)"),
     "child": ("CREATE TABLE child () INHERITS (people_k3)", "inherit from it, or it from them (`child`)"),
@@ -295,7 +299,11 @@ def test_only_who_may_create_a_table_writes_one(database: Database) -> None:
     assert PASSWORD not in str(refused(database, recipe(database, output=clerk)))
 
 
-COLUMNS = {"a" * 64: "more than 63 bytes", "ctid": "a column called `ctid`", "texts": "1 texts with a null byte"}
+COLUMNS = {
+    "a" * 64: "more than 63 bytes",
+    "ctid": "a column called `ctid`",
+    "texts": "1 texts with a null byte",
+}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
