@@ -91,6 +91,13 @@ def test_a_recipe_does_not_show_its_address(database: Database) -> None:
     assert PASSWORD not in f"{recipe} {recipe!r} {recipe.moved_to(Path()).to_toml()}"
 
 
+def test_a_mark_in_a_password_is_not_taken_for_the_mark_before_a_table() -> None:
+    database, table = Address("postgresql://ann:half#secret@host/db").split_table()
+    assert (table, "secret" in str(database), "half" in str(database)) == (None, False, False)
+    found = Address("postgresql://ann:half#secret@host/db#people").split_table()
+    assert str(found) == "(postgresql://ann@host/db, 'people')"
+
+
 def one(address: str) -> list[Any]:
     return read(Address(address), Input(query="SELECT current_user::text AS a"))["a"].to_list()
 

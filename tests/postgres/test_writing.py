@@ -58,7 +58,9 @@ def test_a_release_has_the_same_rows_in_a_database_and_in_a_file(database: Datab
     manifest = json.loads(Path("people_k3.manifest.json").read_text())
     assert list(manifest["release"]) == ["rows_sha256", "rows", "classes"]
     assert "output" not in manifest["recipe"]
-    assert "DuckDB and PostgreSQL" in Path("people_k3.report.html").read_text()
+    report = Path("people_k3.report.html").read_text()
+    assert "by PostgreSQL inside the database, and by DuckDB" in report
+    assert "shoal verify &#39;postgresql://HOST/DATABASE#people_k3&#39;" in report
 
 
 def _command(database: Database, *more: str) -> list[str]:
@@ -126,6 +128,14 @@ def test_python_names_the_table(database: Database) -> None:
         shoal.anonymize(frame, quasi=["age"], k=2).write(database.address())
 
 
+def test_a_flag_writes_the_release_of_such_a_recipe_to_a_file(database: Database) -> None:
+    make_people(database)
+    Path("recipe.toml").write_text(recipe(database).to_toml())
+    assert run("anonymize", "recipe.toml", "-o", "out.csv", "--no-bound").exit_code == 0
+    assert Path("out.csv").is_file()
+    assert [name for _, name, *_ in database.tables()] == ["people"]
+
+
 def test_people_are_counted_in_the_database(database: Database) -> None:
     make_people(database)
     database.run("UPDATE people SET name = 'n' || substr(name, 2)::int / 2")
@@ -135,6 +145,22 @@ def test_people_are_counted_in_the_database(database: Database) -> None:
     manifest = json.loads(Path("people_k3.manifest.json").read_text())
     assert manifest["goals"][0]["counts"] == "people"
     assert database.rows("SELECT count(*) FROM people_k3") == [(ROWS,)]
+
+
+def test_a_release_is_verified_where_it_is(database: Database) -> None:
+    make_people(database)
+    release(database)
+    place = f"{database.address()}#people_k3"
+    assert run("verify", place).exit_code == 0
+    assert run("verify", place, "--original", database.address(), "--json").exit_code == 0
+    assert shoal.verify(place, recipe(database)).k == 3
+    database.run("UPDATE people_k3 SET age = '1' WHERE ctid = '(0,1)'")
+    found = run("verify", place, "--json")
+    codes = {problem["code"] for problem in json.loads(found.stdout)["problems"]}
+    assert (found.exit_code, codes >= {"verify.digest", "verify.k"}) == (1, True)
+    assert "The table of the release" in run("verify", database.address(), "--quasi", "a", "--k", "2").stderr
+    nobody = run("verify", f"{database.address()}#nobody", "--quasi", "a", "--k", "2")
+    assert "there is no table `nobody`" in nobody.stderr
 
 
 # Replacing.

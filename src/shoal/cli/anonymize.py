@@ -143,6 +143,7 @@ def anonymize(
             },
         }
         recipe = load_recipe(location(source), changes)
+        _refuse_table(output_table, recipe)
         if save is not None:
             save_recipe(recipe, save)
         result = publish(
@@ -191,6 +192,15 @@ def publish(
             show_plan=None if quiet else partial(say, file=sys.stderr),
             compiling=partial(compiling_in_background, quiet=quiet),
         )
+
+
+def _refuse_table(table: str | None, recipe: Any) -> None:
+    """Refuse a table that a flag names for a release in a file."""
+    from shoal.recipe import is_address
+
+    if table is not None and not is_address(recipe.output.path):
+        message = "`--output-table` is given, but the output is not a database."
+        raise RecipeError("recipe.invalid", message, "remove it, or add -o postgresql://host/database")
 
 
 def _refuse_unsupported(flags: dict[str, Any]) -> None:

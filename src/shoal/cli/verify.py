@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 @with_table_flags
 def verify(
     released: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="OUT...", help="Released files, or folders of part-00000 and so on; or their manifests."
+            metavar="OUT...",
+            help="Released files, or folders of part-00000 and so on; or their manifests; "
+            "or postgresql://host/database#table.",
         ),
     ],
     recipe: RecipeOfRelease = None,
@@ -77,16 +79,18 @@ def verify(
             "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
             "output": read_views(views),
         }
+        places = [location(text) for text in released]
         if recipe is None and table.is_empty() and not (k or goal or views):
-            releases = {path: Recipe.load(manifest_of(path)) for path in map(release_of, released)}
+            places = [release_of(place) if isinstance(place, Path) else place for place in places]
+            releases = {place: Recipe.load(manifest_of(_files_of(place))) for place in places}
         elif recipe is None:
-            releases = dict.fromkeys(released, Recipe.from_dict({}, changes=changes))
+            releases = dict.fromkeys(places, Recipe.from_dict({}, changes=changes))
         else:
-            releases = dict.fromkeys(released, Recipe.load(recipe, changes=changes))
+            releases = dict.fromkeys(places, Recipe.load(recipe, changes=changes))
         if junit is not None:
             raw = None if original is None else location(original)
             for path, asked in releases.items():
-                refuse_overwriting([junit], asked.files | files_read(path, raw))
+                refuse_overwriting([junit], asked.files | files_read(_files_of(path), raw))
         verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
         if junit is not None:
             _write_junit(verdicts, junit)
@@ -119,16 +123,29 @@ def _spark_settings(
 
 
 def _check(
-    released: Path, asked: Any, original: str | None, settings: tuple[str | None, dict[str, str]] | None
+    released: Location, asked: Any, original: str | None, settings: tuple[str | None, dict[str, str]] | None
 ) -> Any:
     """Verify with the engine that was chosen."""
     if settings is None:
         from shoal.verifier import verify as check
 
-        return check(released, asked, original=original)
+        return check(released if isinstance(released, Path) else released.dsn, asked, original=original)
+    from shoal.errors import RecipeError
     from shoal.verifier.spark import spark_session, verify_folder
 
+    if not isinstance(released, Path):
+        message = "The engine `spark` does not verify a release in a database."
+        raise RecipeError("recipe.not_available", message, "leave out --engine spark")
     return verify_folder(spark_session(*settings), released, asked)
+
+
+def _files_of(released: Location) -> Path:
+    """Return the name that the files of a release share, in the working directory for one in a database."""
+    from shoal.recipe import file_of_table
+
+    if isinstance(released, Path):
+        return released
+    return file_of_table(released.split_table()[1] or "release")
 
 
 def manifest_of(released: Path) -> Path:
@@ -165,7 +182,7 @@ def files_read(released: Path, original: Location | None) -> dict[str, Path]:
     return {**reads, **originals, "the original": original}
 
 
-def _in_json(verdicts: dict[Path, Any]) -> dict[str, Any]:
+def _in_json(verdicts: dict[Location, Any]) -> dict[str, Any]:
     """Return the verdict of one release, or those of several with their paths."""
     if len(verdicts) == 1:
         (verdict,) = verdicts.values()
@@ -174,7 +191,7 @@ def _in_json(verdicts: dict[Path, Any]) -> dict[str, Any]:
     return {"holds": all(release["holds"] for release in releases), "releases": releases}
 
 
-def _write_junit(verdicts: dict[Path, Any], path: Path) -> None:
+def _write_junit(verdicts: dict[Location, Any], path: Path) -> None:
     """Write a JUnit file: for each release, one test case for each goal and one for everything else."""
     from shoal.cli.junit import write_junit
 

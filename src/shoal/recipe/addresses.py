@@ -40,6 +40,17 @@ class Address:
 
     __repr__ = __str__
 
+    def split_table(self) -> tuple[Address, str | None]:
+        """Return the address of the database, and the table if one is named after a `#`.
+
+        >>> Address("postgresql://host/db#health.people").split_table()
+        (postgresql://host/db, 'health.people')
+        """
+        dsn, mark, table = self.dsn.rpartition("#")
+        if not mark or "@" in table:  # a part of a password
+            return self, None
+        return Address(dsn), table
+
 
 Location = Path | Address  # where a table is
 

@@ -53,18 +53,15 @@ def _input_faults(given: Input) -> list[Fault]:
 
 
 def target_faults(path: str | None, table: str | None, shape: Shape) -> list[Fault]:
-    """Check where a release goes."""
-    name = name_of("output", "table")
+    """Check where a release goes; the table of a database does not matter if a flag names a file instead."""
     if not is_address(path):
-        message = f"{name} is given, but the output is a file."
-        hint = f"remove it, or give the address of a database: {setting('output', 'path', _EXAMPLE)}"
-        return [Fault("recipe.invalid", message, hint)] if table is not None and path is not None else []
+        return []
     faults = []
     if table is None:
         message = "The output is a database, but its table is not named."
         faults.append(Fault("recipe.invalid", message, f"add {setting('output', 'table', 'people_k5')}"))
     elif split_name(table) is None:
-        faults.append(_not_a_table(name))
+        faults.append(_not_a_table(name_of("output", "table")))
     if shape in (Shape.VIEWS, Shape.TWO_TABLES):
         message = f"This version of shoal does not write {shape.value} to a database yet."
         faults.append(Fault("recipe.not_available", message, "write them to files"))

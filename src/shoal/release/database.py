@@ -78,9 +78,7 @@ def write_database(
         write_text(text + "\n", manifest)
         if report:
             with stage(release.timings, "report", progress):
-                (page,) = report_texts(
-                    release, places.reported, [digest], charts, analyses, also=" and PostgreSQL"
-                )
+                (page,) = report_texts(release, places.reported, [digest], charts, analyses)
                 write_text(page, others[0])
         for name, file in zip(places.hierarchies, others[len(places.reports) :], strict=True):
             write_hierarchy(recipe, name, file)
@@ -113,7 +111,8 @@ def _find(
         refuse_loss(database, target.replaced, target.shown)
     if target.replaced is not None and not force:
         with database.explained():
-            there = digest_of(Stored.of(database.cursor, target.schema, target.name))
+            stored = Stored.of(database.cursor, target.schema, target.name)
+            there = digest_of(stored, read_back(stored))
         if _claimed(places.manifest, recipe) != there:
             message = (
                 f"The table `{target.shown}` exists and is not the release that {places.manifest} describes."
@@ -148,16 +147,17 @@ def _frame(release: Release) -> pl.DataFrame:
 def _verify(release: Release, database: Database, target: Target, staged: str, tick: Any) -> RowsDigest:
     """Let the database recompute every promise, then DuckDB from what is read back; return the digest."""
     (part,) = release.parts
+    recipe = part.recipe
     known: dict[str, Any] = {"rows": part.numbers.released, "subjects": part.people}
     with database.explained():
-        inside = verify_inside(database.cursor, target.schema, staged, part.recipe, **known)
+        inside = verify_inside(database.cursor, target.schema, staged, recipe, **known)
         accept_inside(inside, part.numbers, release.shape)
         tick(0.4)
         stored = Stored.of(database.cursor, target.schema, staged)
-        rows, digest = read_back(stored), digest_of(stored)
-        tick(0.7)
-    accept(verify_table(rows, part.recipe, original=part.original, **known), part.numbers, release.shape)
-    return RowsDigest(digest)
+        rows = read_back(stored, in_order=part.people is not None or recipe.output.order == "shuffled")
+        tick(0.6)
+    accept(verify_table(rows, recipe, original=part.original, **known), part.numbers, release.shape)
+    return RowsDigest(digest_of(stored, rows))
 
 
 @contextmanager

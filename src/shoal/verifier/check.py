@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe, Shape, is_address, omitted_faults
+from shoal.recipe import (
+    Address,
+    Recipe,
+    Shape,
+    file_of_table,
+    is_address,
+    located,
+    omitted_faults,
+    split_name,
+)
 from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import accepted_remarks, danger_findings
 from shoal.verifier.goals.classes import Source, build_classes, check_subjects, load_people
@@ -26,11 +35,13 @@ from shoal.verifier.manifest import (
     has_digests,
     number_problems,
     read_manifest,
+    rows_digest_problems,
 )
 from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
 from shoal.verifier.originals.original import existing_original, load_original, original_problems
+from shoal.verifier.postgres.release import fetch
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
 from shoal.verifier.reading.parts import Parts, list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
@@ -67,7 +78,8 @@ def verify(
         The release: .csv, .tsv, .parquet, .arrow or .feather; or a folder X.csv or X.parquet of
         part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that
         its two files share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv
-        for X.1.csv, X.2.csv and so on, all of which are verified.
+        for X.1.csv, X.2.csv and so on, all of which are verified. Or a table of a database, as
+        ``postgresql://host/database#table``, with its manifest in the working directory.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
@@ -96,6 +108,9 @@ def verify(
         but a verdict.
     """
     _check_subjects(subjects, recipe)
+    place = located(path)
+    if isinstance(place, Address):
+        return _verify_stored(place, recipe, original, rows, manifest=manifest)
     recipe = recipe.beside(path)
     if recipe.shape is Shape.TWO_TABLES:
         if original is not None and (not isinstance(original, (str, Path)) or is_address(str(original))):
@@ -108,6 +123,35 @@ def verify(
     release = existing(path, folder=True)
     claims = read_manifest(release) if manifest else Claims()
     return _verify_file(release, _Task(recipe, raw, rows, subjects, claims))
+
+
+def _verify_stored(
+    place: Address,
+    recipe: Recipe,
+    original: str | Path | pa.Table | None,
+    rows: int | None,
+    *,
+    manifest: bool,
+) -> Verdict:
+    """Verify a table of a database by what is read from it."""
+    if recipe.shape in (Shape.TWO_TABLES, Shape.VIEWS):
+        message = f"A release in {recipe.shape.value} cannot be verified in a database."
+        raise RecipeError("recipe.not_available", message, "export the tables to files")
+    address, table = place.split_table()
+    if table is None or split_name(table) is None:
+        message = f"The table of the release in {address} is not named."
+        raise RecipeError("recipe.invalid", message, "name it after a #: postgresql://host/database#table")
+    recipe = recipe.beside(file_of_table(table))
+    claims = read_manifest(file_of_table(table)) if manifest else Claims()
+    raw = existing_original(original, recipe.input)
+    found, digest = fetch(address, table, in_order=is_shuffled(recipe))
+    problems = rows_digest_problems(claims, digest)
+    with session(found, raw, in_order=is_shuffled(recipe)) as open_session:
+        try:
+            loaded = load_arrow(open_session, found, "released")
+        except UnreadableError as fault:
+            return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
+        return _judge(open_session, loaded, _Task(recipe, raw, rows, None, claims), problems)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from shoal.verifier.reading.session import session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Texts must not depend on the settings of a user or a server.
+# Texts must not depend on the settings of a user or a server. Compiling a query does not pay, and with enough
+# memory nothing is sorted on disk.
 _SETTINGS = (
+    "SET LOCAL jit = off",
+    "SET LOCAL work_mem = '128MB'",
     "SET LOCAL datestyle = 'ISO, YMD'",
     "SET LOCAL timezone = 'UTC'",
     "SET LOCAL extra_float_digits = 1",
@@ -65,8 +72,8 @@ class Stored:
         return found
 
 
-def read_back(stored: Stored) -> pa.Table:
-    """Return all rows, in the order in which they were written."""
+def read_back(stored: Stored, *, in_order: bool = False) -> pa.Table:
+    """Return all rows, if need be in the order in which they were written."""
     import pyarrow as pa
 
     cells = ", ".join(
@@ -74,32 +81,46 @@ def read_back(stored: Stored) -> pa.Table:
         for name, one in zip(stored.names, stored.types, strict=True)
     )
     # The place of a row in the table: rows that one COPY wrote into a new table are in their order.
-    stored.cursor.execute(f"SELECT {cells} FROM {stored.place} ORDER BY ctid")
+    order = " ORDER BY ctid" if in_order else ""
+    stored.cursor.execute(f"SELECT {cells} FROM {stored.place}{order}")
     rows = stored.cursor.fetch_arrow_table()
     plain = [pa.field(name, one) for name, one in zip(stored.names, rows.schema.types, strict=True)]
     return pa.table(rows.columns, schema=pa.schema(plain))
 
 
-def digest_of(stored: Stored) -> str:
+def digest_of(stored: Stored, rows: pa.Table) -> str:
     """Return a digest of names, types and rows; the order of the rows does not matter.
 
-    Every row has a SHA-256 digest of its texts. They are sorted and digested in 256 portions by their first
-    byte, because the database cannot hold all of a large table in one value.
+    Every row has a SHA-256 digest of its cells, and these are sorted. Numbers and times are taken as the
+    whole numbers that represent them, so that no way to write them matters.
     """
-    cells = ", ".join(f"{identifier(name)}::text" for name in stored.names)
-    header = "".join(f"{text(part)}::text, " for part in (*stored.names, *stored.types))
-    (found,) = stored.rows(
-        f"WITH hashed AS (SELECT {_sha(f'ROW({cells})::text')} AS h FROM {stored.place}), "
-        "portions AS (SELECT get_byte(h, 0) AS first, sha256(string_agg(h, ''::bytea ORDER BY h)) AS p "
-        "FROM hashed GROUP BY get_byte(h, 0)) "
-        f"SELECT encode(sha256({_sha(f'ROW({header[:-2]})::text')} || "
-        "coalesce(string_agg(p, ''::bytea ORDER BY first), ''::bytea)), 'hex') FROM portions"
-    )
-    return str(found[0])
+    import pyarrow as pa
+
+    cells = [_exact(column.combine_chunks()) for column in rows.columns]
+    names = [f"c{at}" for at in range(len(cells))]
+    # No text of PostgreSQL contains the character 0, which ends every cell; one that is missing is empty.
+    texts = (f"coalesce('=' || {name}::VARCHAR, ''), chr(0)" for name in names)
+    with session(rows) as opened:
+        opened.database.register("given", pa.table(cells, names=names))
+        (digest,) = opened.row(
+            "SELECT coalesce(sha256(string_agg(row, '' ORDER BY row)), '') FROM "
+            f"(SELECT sha256(concat({', '.join(texts)})) AS row FROM given)"
+        )
+        opened.database.unregister("given")
+    header = json.dumps([stored.names, stored.types])
+    return hashlib.sha256(f"{header}{digest}".encode()).hexdigest()
 
 
-def _sha(expression: str) -> str:
-    return f"sha256(convert_to({expression}, 'UTF8'))"
+def _exact(cells: pa.Array) -> pa.Array:
+    """Return cells that are written in one way only."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_boolean(cells.type):
+        return cells.cast(pa.int8())
+    if types.is_floating(cells.type) or types.is_temporal(cells.type):
+        return cells.view(pa.int32() if cells.type.bit_width == 32 else pa.int64())
+    return cells
 
 
 def identifier(name: str) -> str:
