@@ -482,6 +482,54 @@ OTHER_FILES = [
     Case("damaged-part", "data.unreadable", made("parts", folder_of(a_parquet=PARQUET, b_parquet=TABLE))),
 ]  # fmt: skip
 
+NOBODY = "postgresql://clerk:secret@localhost:1/x"  # nothing listens there
+SERVICE = "postgresql://?service=nobody"
+
+
+def from_database(address: str, *more: str) -> Builder:
+    """Read from a database."""
+    return lambda folder: [
+        address, *role_flags(), "--k", "2", "-o", str(out_folder(folder) / "out.csv"), *more
+    ]  # fmt: skip
+
+
+def to_database(address: str, *more: str) -> Builder:
+    """Write to a database."""
+
+    def build(folder: Path) -> list[str]:
+        return [str(save(folder / "people.csv", TABLE)), *role_flags(), "--k", "2", "-o", address, *more]
+
+    return build
+
+
+INVALID = "recipe.invalid"
+DATABASES = [  # those that need a server are in tests/postgres
+    Case("no-server", "data.unreadable", from_database(NOBODY, "--table", "people")),
+    Case("no-service", "data.unreadable", from_database(SERVICE)),
+    Case("no-host", "data.unreadable", from_database("postgresql://nobody.invalid/x")),
+    Case("no-port", "data.unreadable", from_database("postgresql://localhost:port/x")),
+    Case("unknown-setting-of-an-address", "data.unreadable", from_database("postgresql:///x?colour=red")),
+    Case("query-of-a-file", INVALID, flags(TABLE, "--query", f"SELECT '{MARK}'")),
+    Case("table-and-query", INVALID, from_database(NOBODY, "--table", "people", "--query", "SELECT 1")),
+    Case("three-parts-of-a-name", INVALID, from_database(NOBODY, "--table", "a.b.c")),
+    Case("open-quote-in-a-name", INVALID, from_database(NOBODY, "--table", '"people')),
+    Case("separator-of-a-database", INVALID, from_database(NOBODY, "--separator", ";")),
+    Case("encoding-of-a-database", INVALID, from_database(NOBODY, "--encoding", "latin-1")),
+    Case("no-table-for-the-output", INVALID, to_database(NOBODY)),
+    Case("bad-table-for-the-output", INVALID, to_database(NOBODY, "--output-table", "a.")),
+    Case("table-of-an-output-file", INVALID, flags(TABLE, "--output-table", "people")),
+    Case("no-server-for-the-output", "output.unwritable", to_database(NOBODY, "--output-table", "people")),
+    Case("no-service-for-the-output", "output.unwritable", to_database(SERVICE, "--output-table", "people")),
+    Case("views-in-a-database", "recipe.not_available",
+         to_database(NOBODY, "--output-table", "people", "--views", "equal")),
+    Case("two-tables-in-a-database", "recipe.not_available",
+         to_database(NOBODY, "--output-table", "people", "--method", "anatomy")),
+    Case("spark-from-a-database", "recipe.not_available",
+         from_database(NOBODY, "--table", "people", "--engine", "spark")),
+    Case("spark-to-a-database", "recipe.not_available",
+         to_database(NOBODY, "--output-table", "people", "--engine", "spark")),
+]  # fmt: skip
+
 COLUMNS = [
     Case("two-columns-of-one-name", "data.duplicate_column", flags(with_header(*HEADER[:5], "ill"))),
     Case("nameless-column", "data.duplicate_column", flags(with_header(*HEADER[:5], ""))),
@@ -655,7 +703,6 @@ RECIPES = [
         LATER,
         recipe(column_city={"hierarchy": "induce"}, engine={"name": "spark"}),
     ),
-    Case("database", LATER, recipe(input={"path": "postgresql://somewhere/table", "table": "people"})),
 ]
 
 GOALS = [
@@ -768,4 +815,4 @@ OUTPUTS = [
     Case("no-output-named", "recipe.invalid", no_output),
 ]  # fmt: skip
 
-CASES = [*FILES, *OTHER_FILES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]
+CASES = [*FILES, *OTHER_FILES, *DATABASES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]

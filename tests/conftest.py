@@ -16,7 +16,7 @@ from tests.spark_sessions import one_session
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
 FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
 compiling = ExitStack()
-TOGETHER = ("/spark/", "tests/workflow/test_warming.py")  # a part of the names of tests
+TOGETHER = ("/spark/", "tests/postgres/", "tests/workflow/test_warming.py")  # a part of the names of tests
 
 
 def pytest_configure(config):
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run in one process all tests with Spark, and all that share marks in the cache of kernels."""
+    """Run in one process all tests with Spark, with PostgreSQL, and all that share marks in a cache."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):

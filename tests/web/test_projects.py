@@ -215,3 +215,32 @@ def test_a_zip_that_is_called_a_table_is_refused(running: Served) -> None:
     for name in ("a.csv", "a.sav", "a.parquet"):
         response = running.client().put("/api/upload", params={"file": name}, content=workbook("one"))
         assert (response.status_code, response.json()["error"]["code"]) == (415, "web.compressed")
+
+
+ADDRESS = "postgresql://ann:secret@localhost:1/db"
+DATABASES = {
+    "input": recipe(ADDRESS),
+    "upper-case": recipe(ADDRESS.replace("postgresql", "POSTGRES")),
+    "one-slash": recipe("postgresql:/ann@localhost/db"),
+    "output": recipe().replace('path = "out.csv"', f'path = "{ADDRESS}"\ntable = "people"'),
+}
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_a_database_is_outside_of_the_folder(name: str, projects: Projects, tmp_path: Path) -> None:
+    make_project(tmp_path)
+    project = projects.get("people")
+    attempts = [
+        lambda: project.replace_text(DATABASES[name]),
+        lambda: project.change(lambda sections: sections.update(tomllib.loads(DATABASES[name]))),
+    ]
+    for attempt in attempts:
+        with pytest.raises(Refusal) as caught:
+            attempt()
+        assert caught.value.code == "web.outside"
+        assert "secret" not in str(caught.value)
+    assert project.text() == recipe()
+    (tmp_path / "people" / "recipe.toml").write_text(DATABASES[name])  # by somebody else
+    for attempt in (project.recipe, project.table):
+        with pytest.raises(Refusal, match="is a database"):
+            attempt()

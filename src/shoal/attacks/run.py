@@ -18,7 +18,7 @@ from shoal.attacks.tables import Tables, read_tables, read_two_tables
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import ANATOMY_COUNT, ANATOMY_GROUP, MANIFEST_SUFFIX, Recipe, Shape, omitted_faults
 from shoal.verifier.header import released_columns
-from shoal.verifier.originals.original import load_original
+from shoal.verifier.originals.original import existing_original, load_original
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
 from shoal.verifier.reading.parts import list_parts
 from shoal.verifier.reading.session import Session, UnreadableError, session
@@ -60,7 +60,7 @@ def attack(
     """
     if faults := omitted_faults(recipe, quasi=True):
         raise RecipeError.from_faults(faults)
-    raw = existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
+    raw = existing_original(original, recipe.input)
     tables, before = _read(raw, released, recipe), _read_earlier(raw, earlier, recipe)
     results, notes = _attack_all(tables, tick or (lambda share: None))
     if len(tables) + len(before) > 1:

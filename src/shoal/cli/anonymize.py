@@ -25,6 +25,7 @@ from shoal.cli.flags import (
     ViewsBy,
     is_recipe,
     load_recipe,
+    location,
     read_about,
     read_conf,
     read_goals,
@@ -43,14 +44,23 @@ _ENGINE = "Engine"
 @with_table_flags
 def anonymize(
     source: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="RECIPE_OR_FILE", help="A recipe (.toml), or a table with flags for its columns."
+            metavar="RECIPE_OR_FILE",
+            help="A recipe (.toml), or a table with flags for its columns: a file or postgresql://...",
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Path of the release; the extension determines the format."),
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="Path of the release; the extension determines the format. Or postgresql://...",
+        ),
+    ] = None,
+    output_table: Annotated[
+        str | None, typer.Option("--output-table", metavar="NAME", help="The table of a database as output.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size.")] = None,
     method: Annotated[str | None, typer.Option("--method", help="See `shoal methods`.")] = None,
@@ -134,7 +144,7 @@ def anonymize(
     Examples:  shoal anonymize recipe.toml -o out.csv
     shoal anonymize people.csv --quasi age,zip,sex --sensitive disease --identifier name --k 5 -o out.csv
     """
-    with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
+    with reporting(as_json, quiet), naming_flags(not is_recipe(location(source))):
         _refuse_unsupported({"--record": record})
         changes = {
             "about": read_about(about),
@@ -144,7 +154,8 @@ def anonymize(
             "method": {"name": method, "seed": seed, "options": {"effort": effort}},
             "engine": {"name": engine, "cell_rows": cell_rows, "master": master, "conf": read_conf(conf)},
             "output": {
-                "path": None if output is None else str(output),
+                "path": output,
+                "table": output_table,
                 "order": row_order,
                 **read_views(views, views_by),
             },
@@ -153,7 +164,8 @@ def anonymize(
                 "key_env": key_env,
             },
         }
-        recipe = load_recipe(source, changes)
+        recipe = load_recipe(location(source), changes)
+        _refuse_table(output_table, recipe)
         if save is not None:
             save_recipe(recipe, save)
         result = publish(
@@ -202,6 +214,15 @@ def publish(
             show_plan=None if quiet else partial(say, file=sys.stderr),
             compiling=partial(compiling_in_background, quiet=quiet),
         )
+
+
+def _refuse_table(table: str | None, recipe: Any) -> None:
+    """Refuse a table that a flag names for a release in a file."""
+    from shoal.recipe import is_address
+
+    if table is not None and not is_address(recipe.output.path):
+        message = "`--output-table` is given, but the output is not a database."
+        raise RecipeError("recipe.invalid", message, "remove it, or add -o postgresql://host/database")
 
 
 def _refuse_unsupported(flags: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from shoal.cli.flags import (
     RecipeOfRelease,
     TableFlags,
     Views,
+    location,
     read_goals,
     read_views,
     with_table_flags,
@@ -28,7 +29,7 @@ _WIDE, _NARROW = 100, 75  # characters of a terminal that the interval needs, an
 
 @with_table_flags
 def attack(
-    original: Annotated[Path, typer.Argument(help="The raw table.")],
+    original: Annotated[str, typer.Argument(help="The raw table: a file or postgresql://...")],
     released: Annotated[
         Path, typer.Argument(help="A release of it: a file, or a folder of part-00000 and so on.")
     ],
@@ -78,7 +79,7 @@ def attack(
         )
         if junit is not None:
             before = {f"earlier release {at}": file for at, file in enumerate(earlier or (), 1)}
-            refuse_overwriting([junit], asked.files | files_read(released, original) | before)
+            refuse_overwriting([junit], asked.files | files_read(released, location(original)) | before)
         with progress_bar(quiet) as progress:
             found = run(original, released, asked, earlier=earlier or (), progress=progress)
         if junit is not None:

@@ -18,6 +18,7 @@ from shoal.cli.flags import (
     TableFlags,
     is_recipe,
     load_recipe,
+    location,
     names,
     read_goals,
     save_recipe,
@@ -33,9 +34,10 @@ from shoal.wording import naming_flags
 @with_table_flags
 def compare(
     source: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="RECIPE_OR_FILE", help="A recipe (.toml), or a table with flags for its columns."
+            metavar="RECIPE_OR_FILE",
+            help="A recipe (.toml), or a table with flags for its columns: a file or postgresql://...",
         ),
     ],
     methods: Annotated[
@@ -67,7 +69,7 @@ def compare(
 
     Example:  shoal compare recipe.toml --methods all --k 5,10,25 --chart methods.svg
     """
-    with reporting(as_json, quiet), naming_flags(not is_recipe(source)):
+    with reporting(as_json, quiet), naming_flags(not is_recipe(location(source))):
         ks = None if k is None else _numbers(k)
         # With --k the recipe needs none; any valid k will do to validate the rest.
         changes = {
@@ -76,7 +78,7 @@ def compare(
             "privacy": {"k": None if ks is None else 2, "goal": read_goals(goal), **table.privacy()},
             "method": {"seed": seed},
         }
-        recipe = load_recipe(source, changes)
+        recipe = load_recipe(location(source), changes)
         if save is not None:
             save_recipe(recipe if not ks else recipe.changed({"privacy": {"k": ks[0]}}), save)
         comparison = _run(recipe, names(methods), ks, chart, quiet, bound=not no_bound)

@@ -20,7 +20,7 @@ import typer
 from shoal.errors import OutputError, RecipeError
 
 if TYPE_CHECKING:
-    from shoal.recipe import Recipe
+    from shoal.recipe import Location, Recipe
 
 _COLUMNS, _ROWS, _INPUT, _VIEWS, _PROTECTION = (
     "Columns",
@@ -157,6 +157,9 @@ class TableFlags:
     table: Annotated[
         str | None, _input("--table", "The sheet of a workbook, or the table of a database.", "NAME")
     ] = None
+    query: Annotated[
+        str | None, _input("--query", "A query of a PostgreSQL database, in place of a table.", "SELECT")
+    ] = None
     labels: Annotated[
         bool | None,
         typer.Option(
@@ -206,6 +209,7 @@ class TableFlags:
             "decimal": self.decimal,
             "dates": self.dates,
             "table": self.table,
+            "query": self.query,
             "labels": self.labels,
         }
 
@@ -343,20 +347,36 @@ def read_views(views: str | None, views_by: str | None = None) -> dict[str, Any]
     return {"views": [[] if names == [""] else names for names in lists], "views_by": views_by}
 
 
-def is_recipe(source: Path) -> bool:
-    """Return whether a file is a recipe or a manifest, which contains one; otherwise it is a table."""
-    from shoal.recipe import MANIFEST_SUFFIX
+def location(text: str) -> Location:
+    """Return where a table is: a file, or a database. Typer's own paths would merge an address's slashes."""
+    from shoal.recipe import located
 
+    return located(text)
+
+
+def is_recipe(source: Location) -> bool:
+    """Return whether a file is a recipe or a manifest, which contains one; otherwise it is a table."""
+    from shoal.recipe import MANIFEST_SUFFIX, Address
+
+    if isinstance(source, Address):
+        return False
     return source.suffix.lower() == ".toml" or source.name.endswith(MANIFEST_SUFFIX)
 
 
-def load_recipe(source: Path, changes: dict[str, Any]) -> Recipe:
+def input_path(source: Location) -> str:
+    """Return what [input] path says about a table: an absolute path, or an address."""
+    from shoal.recipe import Address
+
+    return source.dsn if isinstance(source, Address) else str(source.absolute())
+
+
+def load_recipe(source: Location, changes: dict[str, Any]) -> Recipe:
     """Load a recipe and override it with the flags, or build one for a table from the flags."""
     from shoal.recipe import Recipe
 
-    if is_recipe(source):
+    if isinstance(source, Path) and is_recipe(source):
         return Recipe.load(source, changes=changes)
-    return Recipe.from_dict({"input": {"path": str(source.absolute())}}, changes=changes)
+    return Recipe.from_dict({"input": {"path": input_path(source)}}, changes=changes)
 
 
 def save_recipe(recipe: Recipe, path: Path) -> None:

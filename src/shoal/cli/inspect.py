@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
+from shoal.cli.flags import location
 from shoal.cli.flags import names as split
 from shoal.wording import naming_flags
 
@@ -21,7 +22,10 @@ _INPUT = "Reading the table"
 
 def inspect(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A table: text, Parquet, Excel, SPSS, a database ...")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A table: text, Parquet, Excel, SPSS, a database, postgresql://... and so on"
+        ),
     ],
     write: Annotated[
         Path | None, typer.Option("--write", metavar="RECIPE", help="Write the drafted recipe here (.toml).")
@@ -77,6 +81,15 @@ def inspect(
             rich_help_panel=_INPUT,
         ),
     ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="SELECT",
+            help="A query of a PostgreSQL database, in place of a table.",
+            rich_help_panel=_INPUT,
+        ),
+    ] = None,
     labels: Annotated[
         bool,
         typer.Option(
@@ -101,7 +114,8 @@ def inspect(
         from shoal.table.overwriting import refuse_overwriting
 
         if write is not None:
-            refuse_overwriting([write], {"the table": file})
+            place = location(file)
+            refuse_overwriting([write], {"the table": place} if isinstance(place, Path) else {})
             check_target(write)
         with progress_bar(quiet) as progress:
             found = look(
@@ -112,6 +126,7 @@ def inspect(
                 separator="\t" if separator == "\\t" else separator,
                 encoding=encoding,
                 table=table,
+                query=query,
                 labels=labels,
                 progress=progress,
             )

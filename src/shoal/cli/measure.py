@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
-from shoal.cli.flags import NoBound, SaveRecipe, TableFlags, load_recipe, save_recipe, with_table_flags
+from shoal.cli.flags import (
+    NoBound,
+    SaveRecipe,
+    TableFlags,
+    input_path,
+    load_recipe,
+    location,
+    save_recipe,
+    with_table_flags,
+)
 from shoal.cli.summary import bound_lines
 from shoal.cli.utility import print_utility
 from shoal.errors import RecipeError
@@ -17,7 +26,7 @@ from shoal.wording import naming_flags
 
 @with_table_flags
 def measure(
-    original: Annotated[Path, typer.Argument(help="The raw table.")],
+    original: Annotated[str, typer.Argument(help="The raw table: a file or postgresql://...")],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="A recipe or manifest; or use flags for the columns.")
     ] = None,
@@ -52,12 +61,12 @@ def measure(
         from shoal.workflow.measure import measure_tables
 
         changes = {
-            "input": {**table.input(), "path": str(original.absolute())},
+            "input": {**table.input(), "path": input_path(location(original))},
             "columns": table.columns(),
             "privacy": {"k": k, **table.privacy()},
         }
         _check(analysis, released)
-        loaded = load_recipe(original if recipe is None else recipe, changes)
+        loaded = load_recipe(location(original) if recipe is None else recipe, changes)
         if save is not None:
             save_recipe(loaded, save)
         with progress_bar(quiet) as progress:

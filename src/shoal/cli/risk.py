@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import SaveRecipe, TableFlags, is_recipe, save_recipe, with_table_flags
+from shoal.cli.flags import (
+    SaveRecipe,
+    TableFlags,
+    input_path,
+    is_recipe,
+    location,
+    save_recipe,
+    with_table_flags,
+)
 from shoal.cli.risk_tables import print_risk
 from shoal.wording import naming_flags
 
 if TYPE_CHECKING:
-    from shoal.recipe import Recipe
+    from shoal.recipe import Location, Recipe
     from shoal.risks.report import RiskReport
 
 _POPULATION = "Population"
@@ -22,7 +31,9 @@ _POPULATION = "Population"
 
 @with_table_flags
 def risk(
-    file: Annotated[Path, typer.Argument(help="The table, raw or released.")],
+    file: Annotated[
+        str, typer.Argument(help="The table, raw or released: a file, or postgresql://... for a raw one.")
+    ],
     recipe: Annotated[
         Path | None, typer.Option("--recipe", help="A recipe or manifest; or use flags for the columns.")
     ] = None,
@@ -90,11 +101,12 @@ def risk(
     with reporting(as_json, quiet), naming_flags(recipe is None):
         from shoal.workflow.risk import table_risk
 
-        asked = _recipe(file, recipe, k, table)
+        place = location(file)
+        asked = _recipe(place, recipe, k, table)
         if save is not None:
             save_recipe(asked, save)
         if per_person is not None:
-            _check_output(per_person, asked, [file, released, population])
+            _check_output(per_person, asked, [place, released, population])
         settings: dict[str, Any] = {
             "population": population,
             "sampling_fraction": sampling_fraction,
@@ -105,7 +117,7 @@ def risk(
         }
         with progress_bar(quiet) as progress:
             found = table_risk(
-                file, asked, is_release=_manifest_of(file) is not None, progress=progress, **settings
+                place, asked, is_release=_manifest_of(place) is not None, progress=progress, **settings
             )
             after = None
             if released is not None:
@@ -123,7 +135,7 @@ def risk(
             print_risk(found, after)
 
 
-def _recipe(file: Path, recipe: Path | None, k: int | None, table: TableFlags) -> Recipe:
+def _recipe(file: Location, recipe: Path | None, k: int | None, table: TableFlags) -> Recipe:
     from shoal.errors import RecipeError
     from shoal.recipe import Recipe
     from shoal.risks.report import DEFAULT_K
@@ -134,7 +146,7 @@ def _recipe(file: Path, recipe: Path | None, k: int | None, table: TableFlags) -
     if recipe is None and table.is_empty() and k is None:
         recipe = _manifest_of(file)
     changes = {
-        "input": {**table.input(), "path": str(file.absolute())},
+        "input": {**table.input(), "path": input_path(file)},
         "columns": table.columns(),
         "privacy": {"k": k, **table.privacy()},
     }
@@ -143,21 +155,21 @@ def _recipe(file: Path, recipe: Path | None, k: int | None, table: TableFlags) -
     return Recipe.from_dict({"privacy": {"k": DEFAULT_K}}, changes=changes)
 
 
-def _manifest_of(file: Path) -> Path | None:
+def _manifest_of(file: Location) -> Path | None:
     """Return the manifest next to a release, if there is one."""
     from shoal.table.write import manifest_path
 
-    manifest = manifest_path(file) if file.name else None
+    manifest = manifest_path(file) if isinstance(file, Path) and file.name else None
     return manifest if manifest is not None and manifest.is_file() else None
 
 
-def _check_output(path: Path, recipe: Recipe, reads: list[Path | None]) -> None:
+def _check_output(path: Path, recipe: Recipe, reads: Sequence[Location | None]) -> None:
     """Refuse a file that cannot be written or is read, before any work is done."""
     from shoal.table.overwriting import refuse_overwriting
     from shoal.table.write import check_target
 
     check_target(path)
-    named = {f"the file {read}": read for read in reads if read is not None}
+    named = {f"the file {read}": read for read in reads if isinstance(read, Path)}
     refuse_overwriting([path], recipe.files | named)
 
 

@@ -24,6 +24,9 @@ def _summary(result: dict[str, Any]) -> str:
     gcp = result["loss"]["gcp"] if result["loss"]["gcp"] is not None else result["loss_tight"]["gcp"]
     made = f"in {result['classes']:,} classes" if shape.has_classes else "with a box for each"
     how = "verified on the written file" + (" against the original" if shape.needs_original else "")
+    output = result["output"]
+    if "table" in result:
+        how, output = "verified inside the database and by DuckDB", f"table {result['table']} of {output}"
     lines = [
         f"released {result['released']:,} of {result['rows']:,} rows {made} "
         f"({result['suppressed']:,} suppressed), {result['seconds']:.1f} s",
@@ -38,7 +41,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines += [
         f"  information loss: {gcp:.1%} (GCP; 0 % is the raw table, 100 % means nothing is left)",
         *(f"  {line}" for line in bound_lines(result)),
-        f"  release:  {result['output']}",
+        f"  release:  {output}",
         f"  manifest: {result['manifest']}",
         f"  report:   {result['report']}",
         *hierarchy_lines(result),

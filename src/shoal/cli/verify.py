@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from shoal.cli.flags import (
     RecipeOfRelease,
     TableFlags,
     Views,
+    location,
     read_conf,
     read_goals,
     read_views,
@@ -24,13 +25,18 @@ from shoal.cli.flags import (
 )
 from shoal.wording import naming_flags
 
+if TYPE_CHECKING:
+    from shoal.recipe import Location
+
 
 @with_table_flags
 def verify(
     released: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            metavar="OUT...", help="Released files, or folders of part-00000 and so on; or their manifests."
+            metavar="OUT...",
+            help="Released files, or folders of part-00000 and so on; or their manifests; "
+            "or postgresql://host/database#table.",
         ),
     ],
     recipe: RecipeOfRelease = None,
@@ -39,7 +45,10 @@ def verify(
     goal: Goals = None,
     views: Views = None,
     original: Annotated[
-        Path | None, typer.Option("--original", help="The raw table, to compare with.")
+        str | None,
+        typer.Option(
+            "--original", metavar="FILE", help="The raw table, to compare with: a file or postgresql://..."
+        ),
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", metavar="WORD", help="duckdb, or spark for a folder.")
@@ -70,15 +79,18 @@ def verify(
             "privacy": {"k": k, "goal": read_goals(goal), **table.privacy()},
             "output": read_views(views),
         }
+        places = [location(text) for text in released]
         if recipe is None and table.is_empty() and not (k or goal or views):
-            releases = {path: Recipe.load(manifest_of(path)) for path in map(release_of, released)}
+            places = [release_of(place) if isinstance(place, Path) else place for place in places]
+            releases = {place: Recipe.load(manifest_of(_files_of(place))) for place in places}
         elif recipe is None:
-            releases = dict.fromkeys(released, Recipe.from_dict({}, changes=changes))
+            releases = dict.fromkeys(places, Recipe.from_dict({}, changes=changes))
         else:
-            releases = dict.fromkeys(released, Recipe.load(recipe, changes=changes))
+            releases = dict.fromkeys(places, Recipe.load(recipe, changes=changes))
         if junit is not None:
+            raw = None if original is None else location(original)
             for path, asked in releases.items():
-                refuse_overwriting([junit], asked.files | files_read(path, original))
+                refuse_overwriting([junit], asked.files | files_read(_files_of(path), raw))
         verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
         if junit is not None:
             _write_junit(verdicts, junit)
@@ -92,7 +104,7 @@ def verify(
 
 
 def _spark_settings(
-    engine: str, master: str | None, conf: list[str] | None, original: Path | None
+    engine: str, master: str | None, conf: list[str] | None, original: str | None
 ) -> tuple[str | None, dict[str, str]] | None:
     """Return where and how Spark runs; None for DuckDB."""
     from shoal.errors import RecipeError
@@ -111,16 +123,29 @@ def _spark_settings(
 
 
 def _check(
-    released: Path, asked: Any, original: Path | None, settings: tuple[str | None, dict[str, str]] | None
+    released: Location, asked: Any, original: str | None, settings: tuple[str | None, dict[str, str]] | None
 ) -> Any:
     """Verify with the engine that was chosen."""
     if settings is None:
         from shoal.verifier import verify as check
 
-        return check(released, asked, original=original)
+        return check(released if isinstance(released, Path) else released.dsn, asked, original=original)
+    from shoal.errors import RecipeError
     from shoal.verifier.spark import spark_session, verify_folder
 
+    if not isinstance(released, Path):
+        message = "The engine `spark` does not verify a release in a database."
+        raise RecipeError("recipe.not_available", message, "leave out --engine spark")
     return verify_folder(spark_session(*settings), released, asked)
+
+
+def _files_of(released: Location) -> Path:
+    """Return the name that the files of a release share, in the working directory for one in a database."""
+    from shoal.recipe import file_of_table
+
+    if isinstance(released, Path):
+        return released
+    return file_of_table(released.split_table()[1] or "release")
 
 
 def manifest_of(released: Path) -> Path:
@@ -139,7 +164,7 @@ def manifest_of(released: Path) -> Path:
     raise RecipeError("recipe.invalid", message, "give --recipe, or --quasi, --sensitive and --k")
 
 
-def files_read(released: Path, original: Path | None) -> dict[str, Path]:
+def files_read(released: Path, original: Location | None) -> dict[str, Path]:
     """Return the files that are read in addition to those of the recipe, by description."""
     from shoal.table.siblings import listed_tables, part_paths
     from shoal.table.write import manifest_path
@@ -150,14 +175,14 @@ def files_read(released: Path, original: Path | None) -> dict[str, Path]:
     tables += sorted(released.iterdir()) if released.is_dir() else []
     reads = {f"table {at} of the release": file for at, file in enumerate(tables, 1)}
     reads |= {"the release": released, "the manifest": manifest_path(released)}
-    if original is None:
+    if not isinstance(original, Path):  # a database has no files
         return reads
     raw = sorted(original.iterdir()) if original.is_dir() else []
     originals = {f"file {at} of the original": file for at, file in enumerate(raw, 1)}
     return {**reads, **originals, "the original": original}
 
 
-def _in_json(verdicts: dict[Path, Any]) -> dict[str, Any]:
+def _in_json(verdicts: dict[Location, Any]) -> dict[str, Any]:
     """Return the verdict of one release, or those of several with their paths."""
     if len(verdicts) == 1:
         (verdict,) = verdicts.values()
@@ -166,7 +191,7 @@ def _in_json(verdicts: dict[Path, Any]) -> dict[str, Any]:
     return {"holds": all(release["holds"] for release in releases), "releases": releases}
 
 
-def _write_junit(verdicts: dict[Path, Any], path: Path) -> None:
+def _write_junit(verdicts: dict[Location, Any], path: Path) -> None:
     """Write a JUnit file: for each release, one test case for each goal and one for everything else."""
     from shoal.cli.junit import write_junit
 

@@ -52,6 +52,8 @@ def _input_lines(given: Input, path: str | None) -> list[str]:
     lines = [] if path is None else [f"path = {quoted(path)}"]
     if given.table is not None:
         lines.append(f"table = {quoted(given.table)}")
+    if given.query is not None:
+        lines.append(f"query = {quoted(given.query)}")
     if given.labels is not True:
         lines.append(f"labels = {_list(given.labels) if given.labels else 'false'}")
     if given.separator is not None:

@@ -17,7 +17,7 @@ from shoal.inspection.meaning import find_meaning
 from shoal.inspection.profile import profile
 from shoal.inspection.roles import IDENTIFYING, Known, Suggestion, suggest_roles
 from shoal.inspection.source import Source, load
-from shoal.recipe import Input
+from shoal.recipe import Input, located
 from shoal.stages import Progress, stage
 from shoal.table.frames import series
 
@@ -33,6 +33,7 @@ def inspect(
     separator: str | None = None,
     encoding: str | None = None,
     table: str | None = None,
+    query: str | None = None,
     labels: bool | list[str] = True,
     progress: Progress | None = None,
 ) -> Inspection:
@@ -43,7 +44,7 @@ def inspect(
     Parameters
     ----------
     data : str, Path, or pandas, Polars or Arrow frame
-        The table, or its file, in any format that shoal reads.
+        The table, its file in any format that shoal reads, or the address of a PostgreSQL database.
     missing : iterable of str, optional
         Texts that mean missing, besides the empty one and the usual marks, which are found.
     names : iterable of str, optional
@@ -54,6 +55,8 @@ def inspect(
         Of a text file; by default the separator is detected, and the encoding is UTF-8.
     table : str, optional
         The sheet of a workbook, or the table of a database, if there are several.
+    query : str, optional
+        A query of a PostgreSQL database, in place of a table.
     labels : bool or list of str, default True
         Whether value labels replace the codes of SPSS, Stata and SAS files, or in which columns.
     progress : callable, optional
@@ -78,8 +81,9 @@ def inspect(
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         given = _input(missing, names, separator, encoding)
-        given = given.model_copy(update={"table": table, "labels": labels})
-        source = load(data, given, header)
+        given = given.model_copy(update={"table": table, "query": query, "labels": labels})
+        place = located(data) if isinstance(data, (str, Path)) else None
+        source = load(data if place is None else place, given, header)
     with stage(timings, "count", progress):
         columns = [_known(name, source) for name in source.names if name not in source.unusable]
     with stage(timings, "measure", progress):
@@ -97,7 +101,7 @@ def inspect(
         dependencies=dependencies,
         notes=_notes(source),
         given=source.given,
-        source=Path(data) if isinstance(data, (str, Path)) else None,
+        source=place,
     )
 
 

@@ -15,7 +15,7 @@ from shoal.inspection.combinations import Combination, Contribution
 from shoal.inspection.dependencies import Dependency
 from shoal.inspection.draft import draft
 from shoal.inspection.hierarchies import Choice
-from shoal.recipe import Input, Recipe
+from shoal.recipe import Address, Input, Location, Recipe, file_of_table
 
 _SHOWN = 20
 HEADS = ("column", "kind", "distinct", "missing", "unique", "role", "reason")
@@ -102,7 +102,7 @@ class Inspection:
     dependencies: list[Dependency]
     notes: list[str]
     given: Input = field(repr=False)
-    source: Path | None = None
+    source: Location | None = None
 
     @property
     def identifiers(self) -> list[str]:
@@ -141,7 +141,11 @@ class Inspection:
     def _draft(self, folder: Path) -> str:
         people = next((column.distinct for column in self.columns if column.role == "subject"), self.rows)
         path = None if self.source is None else _relative(self.source, folder)
-        stem = "release" if self.source is None else _stem(self.source)
+        stem = self.given.table or "release"
+        if isinstance(self.source, Path):
+            stem = _stem(self.source)
+        elif isinstance(self.source, Address):
+            stem = file_of_table(stem).name
         output = f"{stem}-anonymous.csv"
         return draft(self.columns, self.given, rows=self.rows, people=people, path=path, output=output)
 
@@ -210,7 +214,9 @@ def _stem(source: Path) -> str:
     return inner_name(source).stem
 
 
-def _relative(path: Path, folder: Path) -> str:
+def _relative(path: Location, folder: Path) -> str:
+    if isinstance(path, Address):
+        return str(path)  # without a password
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on another Windows drive

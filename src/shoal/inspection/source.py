@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import DataError, RecipeError
-from shoal.recipe import Input
+from shoal.recipe import Address, Input
+from shoal.recipe.database_faults import check_input
 from shoal.table.conventions import as_usual, found_conventions
 from shoal.table.formats import has_names, is_text
 from shoal.table.frames import Choose, series, to_polars
@@ -60,16 +61,20 @@ def load(data: Any, given: Input, header: bool | None) -> Source:
 
     Parameters
     ----------
-    data : str, Path, or pandas, Polars or Arrow frame
+    data : Path, Address, or pandas, Polars or Arrow frame
         The table.
     given : Input
         How to read a file.
     header : bool, optional
         Whether a text file has a header line; None to find out.
     """
-    if not isinstance(data, (str, Path)):
+    if isinstance(data, Address):
+        check_input(given.model_copy(update={"path": data.dsn}))
+        return _source(lambda choose: read(data, given, choose), given)
+    if not isinstance(data, Path):
         return _source(lambda choose: mark_missing(to_polars(data, choose), given.missing), given)
-    path, found = Path(data), None
+    check_input(given.model_copy(update={"path": str(data)}))
+    path, found = data, None
     if has_names(path) and given.names is not None:
         message = f"Column names are given, but {path} has its own."
         raise RecipeError(

@@ -3,6 +3,15 @@
 A recipe is validated as a whole: all faults are reported at once, each with a hint.
 """
 
+from shoal.recipe.addresses import (
+    Address,
+    Location,
+    file_of_table,
+    is_address,
+    joined_name,
+    located,
+    split_name,
+)
 from shoal.recipe.faults import (
     ANATOMY_COUNT,
     ANATOMY_GROUP,
@@ -26,8 +35,10 @@ __all__ = [
     "GRID_HINT",
     "MANIFEST_SUFFIX",
     "About",
+    "Address",
     "Column",
     "Input",
+    "Location",
     "Method",
     "Noise",
     "Output",
@@ -39,12 +50,17 @@ __all__ = [
     "code_kind",
     "column_faults",
     "did_you_mean",
+    "file_of_table",
     "induced_file",
+    "is_address",
     "is_file",
     "is_induced",
+    "joined_name",
+    "located",
     "omitted_faults",
     "roles_of",
     "shareable",
     "shared_digest",
+    "split_name",
     "to_toml",
 ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Fault
+from shoal.recipe.database_faults import database_faults
 from shoal.recipe.goals import TYPES, ValueRange
 from shoal.recipe.options import METHODS, Options, shape_of
 from shoal.recipe.protection import Noise, Pram, Secrets, protection_faults
@@ -175,6 +176,7 @@ def own_faults(recipe: Recipe) -> list[Fault]:
     faults += _method_faults(recipe.method)
     faults += _two_tables_faults(recipe) if recipe.shape is Shape.TWO_TABLES else []
     faults += _input_faults(recipe.input)
+    faults += database_faults(recipe)
     faults += _engine_faults(recipe)
     faults += protection_faults(recipe)
     faults += _unavailable(recipe)
@@ -462,13 +464,7 @@ def _unavailable(recipe: Recipe) -> list[Fault]:
         message = "The engine `spark` reads numbers with a decimal point and days as YYYY-MM-DD only."
         hint = "use the engine local, or convert the table to Parquet"
         faults.append(Fault("recipe.not_available", message, hint))
-    if recipe.input.query or _is_address(recipe.input.path):
-        faults.append(_not_yet("reading from a database"))
     return faults
-
-
-def _is_address(path: str | None) -> bool:
-    return path is not None and path.startswith(("postgresql://", "postgres://"))
 
 
 def _not_yet(what: str) -> Fault:

@@ -14,6 +14,7 @@ import tomli_w
 from pydantic import PrivateAttr, ValidationError
 
 from shoal.errors import Fault, RecipeError
+from shoal.recipe.addresses import Address, Location, is_address, without_password
 from shoal.recipe.faults import own_faults, schema_fault
 from shoal.recipe.goals import KMap
 from shoal.recipe.options import METHODS, Options, shape_of
@@ -221,6 +222,14 @@ class Recipe(Sections):
         named: str | None = getattr(self.options, "label", None)
         return named or next(iter(self.named("sensitive")), None)
 
+    @property
+    def source(self) -> Location | None:
+        """Where the input is: a file, or a database; None if the recipe names none."""
+        path = self.input.path
+        if path is None:
+            return None
+        return Address(path) if is_address(path) else self.resolve(path)
+
     def resolve(self, path: str) -> Path:
         """Resolve an input or hierarchy path relative to the recipe's folder."""
         return self._base / path
@@ -234,9 +243,12 @@ class Recipe(Sections):
         )
 
     def moved_to(self, folder: Path) -> Recipe:
-        """Return the recipe with its paths relative to another folder."""
+        """Return the recipe with its paths relative to another folder, and without passwords."""
         data = self.to_dict()
-        if self.input.path is not None:
+        for section in ("input", "output"):
+            if is_address(path := data.get(section, {}).get("path")):
+                data[section]["path"] = without_password(path)
+        if self.input.path is not None and not is_address(self.input.path):
             data["input"]["path"] = self._relative_to(folder, self.input.path)
         if self.input.catalog is not None:
             data["input"]["catalog"] = self._relative_to(folder, self.input.catalog)
@@ -260,7 +272,7 @@ class Recipe(Sections):
     def files(self) -> dict[str, Path]:
         """The recipe file and the files that it names, by description; these are never overwritten."""
         named = {"the recipe": self._file} if self._file else {}
-        if self.input.path is not None:
+        if self.input.path is not None and not is_address(self.input.path):
             named["the input"] = self.resolve(self.input.path).absolute()
         if self.input.catalog is not None:
             named["the catalog of value labels"] = self.resolve(self.input.catalog).absolute()

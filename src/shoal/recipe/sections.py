@@ -74,7 +74,7 @@ class Input(Section):
     table: str | None = Field(
         default=None, min_length=1
     )  # a sheet, a table of a database, a file in an archive
-    query: str | None = None
+    query: str | None = Field(default=None, min_length=1)  # of a database, in place of a table
     labels: bool | list[str] = True  # or the columns whose value labels replace their codes
     missing_codes: Literal["missing", "values"] = "missing"
     catalog: str | None = None
@@ -160,6 +160,7 @@ class Output(Section):
     """Where the release goes and what its values look like."""
 
     path: str | None = None
+    table: str | None = Field(default=None, min_length=1)  # of the database that `path` is the address of
     values: Literal["generalize", "microaggregate"] = "generalize"
     views: Literal["whole", "equal", "unequal", "nested"] | list[list[str]] = "whole"
     views_by: Literal["clustering", "projection"] = "clustering"

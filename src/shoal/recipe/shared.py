@@ -26,10 +26,12 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     They form a valid recipe; omitted values must be supplied where they are needed.
     """
     data = recipe.to_dict()
-    data.get("input", {}).pop("path", None)
+    for key in ("path", "query"):  # a query may contain values
+        data.get("input", {}).pop(key, None)
     if recipe.input.catalog is not None:
         data["input"]["catalog"] = Path(recipe.input.catalog).name
-    data.get("output", {}).pop("path", None)
+    for key in ("path", "table"):
+        data.get("output", {}).pop(key, None)
     data.pop("secrets", None)
     if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # it determines the groups, which are secret

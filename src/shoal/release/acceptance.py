@@ -9,6 +9,7 @@ from shoal.errors import PromiseError
 from shoal.recipe import Shape
 from shoal.release.parts import Numbers
 from shoal.verifier import MeasuredGoal, Verdict
+from shoal.verifier.postgres import Inside
 
 
 def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
@@ -20,6 +21,27 @@ def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") ->
         raise PromiseError(
             "promise.broken",
             f"{table}The release does not keep its promises and was deleted. {' '.join(broken)}",
+            "this is a bug in shoal: please report it with the recipe, not the data",
+        )
+
+
+def accept_inside(found: Inside, claimed: Numbers, shape: Shape) -> None:
+    """Raise unless the database counted what was claimed."""
+    broken = [f"{problem.code}: {problem.message}" for problem in found.problems]
+    counted = [
+        ("rows", found.rows, claimed.released),
+        (shape.groups, found.classes, claimed.classes),
+        ("k", found.k, claimed.k if found.k is not None else None),
+    ]
+    broken += [
+        f"{name} is {number}, not {said} as claimed." for name, number, said in counted if number != said
+    ]
+    pairs = [pair for pair in zip(found.goals, claimed.goals, strict=True) if pair[0] is not None]
+    broken += _differing_goals([goal for goal, _ in pairs if goal], [claim for _, claim in pairs])
+    if broken:
+        raise PromiseError(
+            "promise.broken",
+            f"The release does not keep its promises in the database and was undone. {' '.join(broken)}",
             "this is a bug in shoal: please report it with the recipe, not the data",
         )
 

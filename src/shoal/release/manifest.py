@@ -16,7 +16,14 @@ from shoal.release.parts import Numbers
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-Digest = str | Mapping[str, str]  # of a file, or of the files of a folder by name
+
+class RowsDigest(str):
+    """The digest of the rows of a table in a database, which has no bytes of its own."""
+
+    __slots__ = ()
+
+
+Digest = str | Mapping[str, str]  # of a file, of a table, or of the files of a folder by name
 EARLIER = "danger.earlier"
 _VERSIONS = ("shoal", "polars", "numpy", "numba", "duckdb")
 
@@ -53,6 +60,8 @@ def _digests(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
     """Return the digest of the only table, all digests by title, or those of the files of a folder."""
     if isinstance(digests[0], Mapping):
         return {"files": dict(digests[0])}
+    if isinstance(digests[0], RowsDigest):
+        return {"rows_sha256": digests[0]}
     if len(release.parts) == 1:
         return {"sha256": digests[0]}
     return {"files": {part.title: digest for part, digest in zip(release.parts, digests, strict=True)}}

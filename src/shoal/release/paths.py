@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from shoal.recipe import Recipe, Shape, induced_file
+from shoal.recipe import Recipe, Shape, file_of_table, induced_file
 from shoal.table.siblings import listed_tables, part_paths, refuse_siblings, stale_views, view_paths
 from shoal.table.write import check_target, manifest_path, report_path
 
@@ -20,7 +20,7 @@ class Places:
     target : Path
         The name that they share.
     tables : list of Path
-        In the order of the parts.
+        In the order of the parts; none if the release goes to a database.
     manifest : Path
     reports : list of Path
         One for each table that has a report; none if no report is asked for.
@@ -46,15 +46,25 @@ class Places:
                 tables = list(part_paths(target))
             case _:
                 tables = [target]
+        return cls._beside(recipe, target, tables, report=report)
+
+    @classmethod
+    def of_table(cls, recipe: Recipe, table: str, *, report: bool) -> Places:
+        """Return where the files about a table in a database go: to the working directory."""
+        return cls._beside(recipe, file_of_table(table), [], report=report)
+
+    @classmethod
+    def _beside(cls, recipe: Recipe, target: Path, tables: list[Path], *, report: bool) -> Places:
         hierarchies = {name: induced_file(target, name) for name in recipe.induced}
-        places = cls(shape, target, tables, manifest_path(target), [], hierarchies)
+        places = cls(recipe.shape, target, tables, manifest_path(target), [], hierarchies)
         reports = [report_path(target.with_name(name)) for name in places.reported] if report else []
         return replace(places, reports=reports)
 
     @property
     def reported(self) -> list[str]:
         """The names of what reports describe: each table, or the name that Anatomy's two tables share."""
-        return [self.target.name] if self.shape is Shape.TWO_TABLES else [table.name for table in self.tables]
+        is_one = self.shape is Shape.TWO_TABLES or not self.tables
+        return [self.target.name] if is_one else [table.name for table in self.tables]
 
     @property
     def all(self) -> list[Path]:

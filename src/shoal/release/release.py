@@ -17,7 +17,7 @@ from shoal.bound.lower_bound import Bound, bound_fields
 from shoal.dangers import Danger
 from shoal.errors import RecipeError
 from shoal.measure.loss import Loss
-from shoal.recipe import Recipe, Shape
+from shoal.recipe import Address, Recipe, Shape, located
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
 from shoal.release.manifest import Digest, manifest
@@ -203,6 +203,7 @@ class Release:
         self,
         path: str | Path | None = None,
         *,
+        table: str | None = None,
         report: bool = False,
         analysis: str | Sequence[str] = (),
         force: bool = False,
@@ -219,7 +220,10 @@ class Release:
         Parameters
         ----------
         path : str or Path, optional
-            The ending chooses the format. Without it, [output] path of the recipe.
+            The ending chooses the format. Without it, [output] path of the recipe. The address of a
+            PostgreSQL database, `postgresql://...`, needs `table`; the files go to the working directory.
+        table : str, optional
+            The table of a database: `table` or `schema.table`. Without it, [output] table of the recipe.
         report : bool, default False
             Also write the HTML report: X.csv.report.html, or one for each view.
         analysis : str or sequence of str, optional
@@ -238,6 +242,19 @@ class Release:
                 raise RecipeError("recipe.not_available", message, "leave the analysis out")
             return write_folder(
                 self, self.parts[0].frame, path, report=report, force=force, progress=progress
+            )
+        target = located(path or self.recipe.output.path or "")
+        if isinstance(target, Address):
+            from shoal.release.database import write_database
+
+            return write_database(
+                self,
+                target,
+                table or self.recipe.output.table,
+                report=report,
+                analyses=formulas,
+                force=force,
+                progress=progress,
             )
         return write_release(self, path, report=report, analyses=formulas, force=force, progress=progress)
 

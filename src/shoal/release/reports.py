@@ -12,7 +12,7 @@ from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
 from shoal.recipe import Shape, shareable, to_toml
 from shoal.release.distributed import Distributed
-from shoal.release.manifest import all_rounded, versions
+from shoal.release.manifest import RowsDigest, all_rounded, versions
 from shoal.release.parts import Part
 from shoal.report.facts import Facts
 from shoal.report.findings import Findings
@@ -56,6 +56,7 @@ def report_texts(
     Of a folder, `files` is the number of its files, and `also` says what verified it besides Spark.
     """
     info = METHODS[release.method]
+    in_database = isinstance(digests[0], RowsDigest)
     options = info.options.model_validate(release.recipe.method.options)
     for at, (part, profile) in enumerate(profiles(release)):
         numbers, recipe = part.numbers, part.recipe
@@ -88,7 +89,8 @@ def report_texts(
             remarks=part.remarks,
             composition=release.composition,
             findings=_findings(part, release.shape, analyses),
-            commands=_commands(names[at], release.shape),
+            in_database=in_database,
+            commands=_stored_commands(names[at]) if in_database else _commands(names[at], release.shape),
             dangers=[danger.to_dict() for danger in part.dangers],
             protection=[entry for entry in release.protection if entry["column"] in _released(part)],
             shape=recipe.shape,
@@ -138,6 +140,15 @@ def _commands(name: str, shape: Shape) -> list[tuple[str, str]]:
             ("measure loss and usefulness", f"shoal measure RAW.csv --recipe RECIPE.toml --released {file}"),
         ]
     return [*commands, ("make it again", "shoal anonymize RECIPE.toml -o AGAIN.csv")]
+
+
+def _stored_commands(name: str) -> list[tuple[str, str]]:
+    """Return the commands for a release in a database, whose address is not shown."""
+    place = quote(f"postgresql://HOST/DATABASE#{name}")
+    return [
+        ("check every promise", f"shoal verify {place} --recipe RECIPE.toml"),
+        ("make it again", "shoal anonymize RECIPE.toml -o AGAIN.csv"),
+    ]
 
 
 def _digest(release: Release, digests: Sequence[str | None], at: int) -> str | None:

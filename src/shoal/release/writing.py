@@ -74,7 +74,7 @@ def write_release(
                     write_text(page, reports[at])
                     tick((at + 1) / len(reports))
         for name, file in zip(places.hierarchies, hierarchies, strict=True):
-            _write_hierarchy(release.recipe, name, file)
+            write_hierarchy(release.recipe, name, file)
         _move(made, places)
     return target
 
@@ -124,7 +124,7 @@ def _split(
     return made[:number], made[number], made[number + 1 : last], made[last:]
 
 
-def _write_hierarchy(recipe: Recipe, name: str, path: Path) -> None:
+def write_hierarchy(recipe: Recipe, name: str, path: Path) -> None:
     """Write the tree that was induced for a column, with its origin."""
     tree: Any = recipe.columns[name].hierarchy
     text = with_origin(toml_text(from_nested(tree, name)), origin(name, columns_for(name, recipe)))
@@ -136,10 +136,15 @@ def _write_part(part: Part, path: Path) -> None:
     frame = part.frame
     assert isinstance(frame, pl.DataFrame)  # rows that Spark holds are written by Spark
     if not is_text(path):
-        others = part.recipe.named("sensitive", "keep")
-        columns = {name: frames.series(frame, name) for name in frame.columns}
-        frame = pl.DataFrame({name: typed(c) if name in others else c for name, c in columns.items()})
+        frame = typed_frame(frame, part.recipe)
     write_table(frame, path, spreadsheet_safe=part.recipe.output.spreadsheet_safe)
+
+
+def typed_frame(frame: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Return a released table whose texts that are all whole numbers or dates have that type."""
+    others = recipe.named("sensitive", "keep")
+    columns = {name: frames.series(frame, name) for name in frame.columns}
+    return pl.DataFrame({name: typed(c) if name in others else c for name, c in columns.items()})
 
 
 def typed(values: pl.Series) -> pl.Series:

@@ -53,6 +53,8 @@ class Facts:
         Versions of all software involved.
     about : mapping of str to str
         What the recipe says about the release: purpose, author, recipient, date.
+    in_database : bool
+        Whether the release is a table of a database.
     digest : str or None
         SHA-256 of the released file; None if the release has not been written.
     files : int
@@ -99,6 +101,7 @@ class Facts:
     versions: Mapping[str, str]
     about: Mapping[str, str] = field(default_factory=dict)
     digest: str | None = None
+    in_database: bool = False
     files: int = 0
     engines: str = "DuckDB"
     kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

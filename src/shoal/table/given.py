@@ -25,8 +25,8 @@ def table_of(data: Any, recipe: Recipe, *, also: Collection[str] = (), code: boo
     choose = used_columns(recipe, also)
     if data is not None:
         table = mark_missing(frames.to_polars(data, choose), recipe.input.missing)
-    elif recipe.input.path is not None:
-        table = read(recipe.resolve(recipe.input.path), recipe.reading, choose)
+    elif recipe.source is not None:
+        table = read(recipe.source, recipe.reading, choose)
     else:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
     ordered = [name for name in recipe.quasi if leaves_kind_open(recipe, name)]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from shoal.errors import DataError, TableChoiceError
-from shoal.recipe import Input, did_you_mean
+from shoal.recipe import Input, Location, did_you_mean
 from shoal.wording import setting
 
 _SHOWN = 20  # names in one message
 
 
-def pick(path: Path, names: Sequence[str], given: Input, what: str, hidden: Collection[str] = ()) -> str:
+def pick(path: Location, names: Sequence[str], given: Input, what: str, hidden: Collection[str] = ()) -> str:
     """Return the chosen table, or the only one; a file with several, or with hidden ones, needs a choice.
 
     Parameters
     ----------
-    path : Path
-        The file, for messages.
+    path : Path or Address
+        The file or database, for messages.
     names : sequence of str
         Its tables, in their order.
     given : Input

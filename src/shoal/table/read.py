@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from shoal.errors import DataError, RecipeError, ShoalError
-from shoal.recipe import Input, Recipe, column_faults
+from shoal.recipe import Address, Input, Location, Recipe, column_faults
 from shoal.table.compressed import inner_name, is_compressed, unpacked
 from shoal.table.contents import refuse_other_than_text
 from shoal.table.conventions import as_usual
@@ -33,11 +33,15 @@ _USABLE = (pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
 _UNUSABLE_NUMBERS = (pl.Int128, pl.UInt128, pl.Float16)
 
 
-def read(path: Path, given: Input, choose: Choose | None = None) -> pl.DataFrame:
-    """Read a file, or a folder or pattern of Parquet files; an unknown extension is read as CSV.
+def read(path: Location, given: Input, choose: Choose | None = None) -> pl.DataFrame:
+    """Read a file, a folder or pattern of Parquet files, or a database; an unknown extension is read as CSV.
 
     Only the columns that `choose` selects are returned; the others may have any type.
     """
+    if isinstance(path, Address):
+        from shoal.table.postgres.reading import read_postgres
+
+        return mark_missing(read_postgres(path, given, choose), given.missing)
     if is_several(path):
         return mark_missing(read_parts(path, choose), given.missing)
     _check_access(path)

@@ -30,6 +30,11 @@ def check_target(path: Path) -> None:
         what = "reads but does not write" if is_read else "does not support"
         message = f"The output {path} has an extension that shoal {what}."
         raise OutputError("output.unwritable", message, f"extensions: {', '.join(FORMATS)}")
+    check_place(path)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a name or a folder to which the files of a release cannot be written."""
     try:
         _check_place(path)
     except OutputError:  # which is a ValueError

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import RecipeError
-from shoal.recipe import Recipe, Shape, omitted_faults
+from shoal.recipe import (
+    Address,
+    Recipe,
+    Shape,
+    file_of_table,
+    is_address,
+    located,
+    omitted_faults,
+    split_name,
+)
 from shoal.verifier.cells.codes_at_ends import code_problems
 from shoal.verifier.cells.published import check_cells
 from shoal.verifier.dangers import accepted_remarks, danger_findings
@@ -27,11 +36,13 @@ from shoal.verifier.manifest import (
     has_digests,
     number_problems,
     read_manifest,
+    rows_digest_problems,
 )
 from shoal.verifier.order import is_shuffled, order_problems
 from shoal.verifier.originals.averages import average_problems
 from shoal.verifier.originals.boxes_per_row import measure_fit
-from shoal.verifier.originals.original import load_original, original_problems
+from shoal.verifier.originals.original import existing_original, load_original, original_problems
+from shoal.verifier.postgres.release import fetch
 from shoal.verifier.pseudonyms import pseudonym_problems
 from shoal.verifier.reading.load import Loaded, existing, load, load_arrow, load_parts
 from shoal.verifier.reading.parts import Parts, list_parts
@@ -69,7 +80,8 @@ def verify(
         The release: .csv, .tsv, .parquet, .arrow or .feather; or a folder X.csv or X.parquet of
         part-00000.csv, part-00001.csv and so on, which together are one table. For Anatomy the name that
         its two files share: X.csv for X.quasi.csv and X.sensitive.csv; likewise for several views: X.csv
-        for X.1.csv, X.2.csv and so on, all of which are verified.
+        for X.1.csv, X.2.csv and so on, all of which are verified. Or a table of a database, as
+        ``postgresql://host/database#table``, with its manifest in the working directory.
     recipe : Recipe
         What was promised: the columns, k and the other goals.
     original : str, Path or pyarrow.Table, optional
@@ -98,18 +110,50 @@ def verify(
         but a verdict.
     """
     _check_subjects(subjects, recipe)
+    place = located(path)
+    if isinstance(place, Address):
+        return _verify_stored(place, recipe, original, rows, manifest=manifest)
     recipe = recipe.beside(path)
     if recipe.shape is Shape.TWO_TABLES:
-        if original is not None and not isinstance(original, (str, Path)):
+        if original is not None and (not isinstance(original, (str, Path)) or is_address(str(original))):
             message = "A release of the method `anatomy` can be compared only with a file."
             raise RecipeError("recipe.invalid", message, "give the path of the original")
         return verify_parts(path, recipe, original=original, rows=rows, manifest=manifest)
-    raw = _existing_original(original)
+    raw = existing_original(original, recipe.input)
     if has_views(recipe):
         return _verify_views(path, _Task(recipe, raw, rows), manifest=manifest)
     release = existing(path, folder=True)
     claims = read_manifest(release) if manifest else Claims()
     return _verify_file(release, _Task(recipe, raw, rows, subjects, claims))
+
+
+def _verify_stored(
+    place: Address,
+    recipe: Recipe,
+    original: str | Path | pa.Table | None,
+    rows: int | None,
+    *,
+    manifest: bool,
+) -> Verdict:
+    """Verify a table of a database by what is read from it."""
+    if recipe.shape in (Shape.TWO_TABLES, Shape.VIEWS):
+        message = f"A release in {recipe.shape.value} cannot be verified in a database."
+        raise RecipeError("recipe.not_available", message, "export the tables to files")
+    address, table = place.split_table()
+    if table is None or split_name(table) is None:
+        message = f"The table of the release in {address} is not named."
+        raise RecipeError("recipe.invalid", message, "name it after a #: postgresql://host/database#table")
+    recipe = recipe.beside(file_of_table(table))
+    claims = read_manifest(file_of_table(table)) if manifest else Claims()
+    raw = existing_original(original, recipe.input)
+    found, digest = fetch(address, table, in_order=is_shuffled(recipe))
+    problems = rows_digest_problems(claims, digest)
+    with session(found, raw, in_order=is_shuffled(recipe)) as open_session:
+        try:
+            loaded = load_arrow(open_session, found, "released")
+        except UnreadableError as fault:
+            return _unread(recipe, [*problems, Problem(fault.code, fault.message)])
+        return _judge(open_session, loaded, _Task(recipe, raw, rows, None, claims), problems)
 
 
 @dataclass(frozen=True)
@@ -126,11 +170,6 @@ class _Task:
 def _needs_order(task: _Task) -> bool:
     """Return whether the position of a row in the file matters."""
     return task.subjects is not None or is_shuffled(task.recipe)
-
-
-def _existing_original(original: str | Path | pa.Table | None) -> Path | pa.Table | None:
-    """Return the original; a file must be there."""
-    return existing(original, any_ending=True, folder=True) if isinstance(original, (str, Path)) else original
 
 
 def _verify_views(path: str | Path, task: _Task, *, manifest: bool) -> Verdict:
@@ -190,7 +229,7 @@ def verify_table(
     if has_views(recipe):
         message = "A release in several views has several tables."
         raise RecipeError("recipe.invalid", message, "verify each with its recipe of promised_views")
-    task = _Task(recipe, _existing_original(original), rows, subjects)
+    task = _Task(recipe, existing_original(original, recipe.input), rows, subjects)
     with session(table, task.raw, in_order=_needs_order(task)) as open_session:
         try:
             loaded = load_arrow(open_session, table, "released")

@@ -71,6 +71,15 @@ def digest_problems(claims: Claims, path: Path) -> list[Problem]:
     return [Problem("verify.digest", "The file is not the one that its manifest describes.")]
 
 
+def rows_digest_problems(claims: Claims, digest: str) -> list[Problem]:
+    """Compare the digest of a table's rows with the manifest; nothing to say where there is none."""
+    if claims.problem:
+        return [Problem("verify.digest", claims.problem)]
+    if not claims.sections or str(claims.release.get("rows_sha256")).lower() == digest:
+        return []
+    return [Problem("verify.digest", "The table is not the one that its manifest describes.")]
+
+
 def parts_digest_problems(claims: Claims, files: Mapping[str, Path]) -> list[Problem]:
     """Compare several files with the manifest that they share."""
     if claims.problem:

@@ -19,7 +19,7 @@ from threading import Lock, RLock
 from typing import Any
 
 from shoal.errors import RecipeError
-from shoal.recipe import Input, Recipe, to_toml
+from shoal.recipe import Input, Recipe, is_address, to_toml
 from shoal.table.write import move_into_place, temporary, write_text
 from shoal.web.folder import Folder
 from shoal.web.inspections import Inspections
@@ -99,6 +99,7 @@ class Project:
 
     def checked(self, sections: Sections) -> Recipe:
         """Validate sections as the recipe of this project."""
+        refuse_databases(sections)
         recipe = Recipe.from_dict(sections, base=self.folder)
         recipe._file = self.recipe_file
         for what, path in recipe.files.items():
@@ -111,6 +112,7 @@ class Project:
 
     def table_of(self, sections: Sections) -> Path:
         """Return the file of the table that sections name, even if the rest of them is invalid."""
+        refuse_databases(sections)
         given = sections.get("input")
         path = given.get("path") if isinstance(given, dict) else None
         if not isinstance(path, str):
@@ -211,6 +213,17 @@ class Project:
         except Refusal as refusal:
             message = f"{what[0].upper()}{what[1:]} is outside the folder that is served."
             raise Refusal(403, refusal.code, message, refusal.hint) from None
+
+
+def refuse_databases(sections: Sections) -> None:
+    """Refuse the address of a database, which is outside of the folder."""
+    for section in ("input", "output"):
+        given = sections.get(section)
+        path = given.get("path") if isinstance(given, dict) else None
+        if isinstance(path, str) and is_address(path):
+            message = f"The {section} is a database, which is outside the folder that is served."
+            hint = "run the recipe on the command line, or export the table into the folder"
+            raise Refusal(403, "web.outside", message, hint)
 
 
 class Projects:

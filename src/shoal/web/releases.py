@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.recipe import MANIFEST_SUFFIX, Recipe, is_file, to_toml
 from shoal.table.write import sha256
-from shoal.web.projects import HIERARCHIES, RECIPE, RELEASES, Project
+from shoal.web.projects import HIERARCHIES, RECIPE, RELEASES, Project, refuse_databases
 from shoal.web.refusals import Refusal, not_found
 
 _UNFINISHED = ".run-"
@@ -108,6 +108,7 @@ class Made:
     def recipe(self) -> Recipe:
         """Return the recipe with which it was made; its paths are relative to its folder."""
         recipe = Recipe.load(self.project.inside(self.folder / RECIPE))
+        refuse_databases(recipe.to_dict())
         for file in recipe.files.values():
             self.project.served.inside(file)
         return recipe

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.recipe import Recipe
+from shoal.recipe import Address, Recipe, located
 from shoal.report.engine import prestarted_engine
 from shoal.stages import Progress
 
@@ -51,8 +51,13 @@ def publish(
         from shoal.workflow.warming import jobs_left
 
         also = list(also)
-        places = Places.of(recipe, Path(recipe.output.path or ""), report=True)
-        replaced = _check(places, recipe, also, force=force)
+        target, table = located(recipe.output.path or ""), recipe.output.table or ""
+        if isinstance(target, Address):
+            places = Places.of_table(recipe, table, report=True)
+            replaced = _check_database(target, table, recipe, also, force=force)
+        else:
+            places = Places.of(recipe, target, report=True)
+            replaced = _check(places, recipe, also, force=force)
         several = bool(also) or len(places.tables) > 1
         jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
         with compiling(jobs, progress) if compiling else nullcontext():
@@ -69,7 +74,8 @@ def publish(
             )
             with closing(release):
                 release.write(report=True, analysis=analyses, force=force, progress=progress)
-    return {**_with_files(release.to_dict(), places), "replaced": replaced}
+    result = {**_with_files(release.to_dict(), places), "replaced": replaced}
+    return {**result, "output": str(target), "table": table} if isinstance(target, Address) else result
 
 
 def _with_files(result: dict[str, Any], places: Places) -> dict[str, Any]:
@@ -94,6 +100,17 @@ def _with_files(result: dict[str, Any], places: Places) -> dict[str, Any]:
         for table, report, view in zip(tables, reports, result["views"], strict=True)
     ]
     return {**result, **files, "views": views}
+
+
+def _check_database(
+    address: Address, table: str, recipe: Recipe, also: Iterable[Path], *, force: bool
+) -> bool:
+    """Do what `_check` does for a table of a database."""
+    from shoal.composition.earlier import earlier_files
+    from shoal.release.database import check_database
+
+    reads = recipe.files | earlier_files(also)
+    return check_database(recipe, address, table, reads, report=True, force=force)
 
 
 def _check(places: Places, recipe: Recipe, also: Iterable[Path], *, force: bool) -> bool:

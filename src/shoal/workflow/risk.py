@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.errors import DataError, RecipeError
-from shoal.recipe import Recipe, roles_of
+from shoal.recipe import Address, Recipe, roles_of
 from shoal.risks.report import (
     DEFAULT_K,
     SUBSET_SIZE,
@@ -151,7 +151,7 @@ def table_risk(
             subset_size=subset_size,
             seed=seed,
             is_release=is_release,
-            kind=frames.kind_of(None if isinstance(data, Path) else data),
+            kind=frames.kind_of(None if isinstance(data, (Path, Address)) else data),
             tick=tick,
         )
 
@@ -172,13 +172,13 @@ def _read(data: Any, recipe: Recipe, choose: frames.Choose, *, is_release: bool)
     if isinstance(data, Path) and is_release:
         names = [name for quasi in recipe.quasi for name in (quasi, f"{quasi}_low", f"{quasi}_high")]
         return read_any_release(data, names, spreadsheet_safe=recipe.output.spreadsheet_safe)
-    if isinstance(data, Path):
+    if isinstance(data, (Path, Address)):
         return read(data, recipe.reading, choose)
     if data is not None:
         return mark_missing(frames.to_polars(data, choose), recipe.input.missing)
-    if recipe.input.path is None:
+    if recipe.source is None:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    return read(recipe.resolve(recipe.input.path), recipe.reading, choose)
+    return read(recipe.source, recipe.reading, choose)
 
 
 def _owner(table: pl.DataFrame, recipe: Recipe, household: str | None) -> Owner:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.recipe import Input, Recipe
+from shoal.recipe import Address, Input, Recipe, located
 from shoal.verifier.cells.codes_at_ends import code_original
 from shoal.verifier.originals.conventions import read_conventions
 from shoal.verifier.originals.files.databases import database_table
 from shoal.verifier.originals.files.excel import excel_table
+from shoal.verifier.originals.files.postgres import postgres_table
 from shoal.verifier.originals.files.spss import spss_table
 from shoal.verifier.originals.files.stata_sas import sas_table, stata_table
 from shoal.verifier.originals.files.unpacked import PACKED, unpack
@@ -23,6 +24,7 @@ from shoal.verifier.reading.load import (
     TYPED,
     Loaded,
     append_all,
+    existing,
     files_meant,
     load_arrow,
     load_arrow_file,
@@ -51,6 +53,16 @@ def original_problems(session: Session, loaded: Loaded, original: Loaded, recipe
     """Compare with the original."""
     problems = row_problems(loaded.rows, original.rows, recipe.privacy.max_suppressed)
     return problems + pairing_problems(session, loaded, original, recipe)
+
+
+def existing_original(original: str | Path | pa.Table | None, given: Input) -> Path | pa.Table | None:
+    """Return the original: a file must be there, a table of a database is fetched."""
+    if not isinstance(original, (str, Path)):
+        return original
+    place = located(original)
+    if isinstance(place, Address):
+        return postgres_table(place, given)
+    return existing(place, any_ending=True, folder=True)
 
 
 def load_original(

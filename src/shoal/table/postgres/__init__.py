@@ -1,0 +1,1 @@
+"""Tables in PostgreSQL databases, through ADBC: a driver that hands over Arrow tables."""
