@@ -50,7 +50,7 @@ def publish(
     n_clusters = int(labels.max(initial=-1)) + 1
     of_column: Sequence[int | None] = levels or [None] * len(encoded.columns)
     published = {
-        column.name: _published(column, labels, n_clusters, recipe, level)
+        column.name: published_column(column, labels, n_clusters, recipe, level)
         for column, level in zip(encoded.columns, of_column, strict=True)
     }
     names, classes, class_of_cluster = _classes(published)
@@ -81,8 +81,8 @@ def publish_ring(
     return Published(found, classes, names, partner)
 
 
-def _published(
-    column: QuasiColumn, labels: IntArray, n_clusters: int, recipe: Recipe, level: int | None
+def published_column(
+    column: QuasiColumn, labels: IntArray, n_clusters: int, recipe: Recipe, level: int | None = None
 ) -> dict[str, pl.Series]:
     """Return the published columns of one quasi column, a value for each cluster."""
     output = recipe.output
