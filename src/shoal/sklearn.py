@@ -37,9 +37,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     """Replace quasi-identifying columns by the numbers of boxes that hold at least k rows.
 
     `fit` anonymizes the training table with `shoal.anonymize` and keeps the boxes of its classes, and unions
-    of them, never a row. `transform` puts each row into the narrowest box that contains it; where fewer than k
-    rows of the table that is being transformed share a box, they move to the box around it. Rows that
-    remain too few are held back: they all become the same constant row.
+    of them, but no rows. `transform` puts each row into the narrowest box that contains it. Where fewer than
+    k rows of the table being transformed share a box, they move to the box around it. Rows that are too few
+    even for the outermost box are held back: they all become the same constant row.
 
     Parameters
     ----------
@@ -272,7 +272,8 @@ def _with_names(frame: Any, names: list[str]) -> Any:
         return frame
     if frames.kind_of(frame) == "pandas":
         return frame.set_axis(names, axis=1)
-    return frame.rename_columns(names) if hasattr(frame, "rename_columns") else frame.rename(dict(zip(frame.columns, names, strict=True)))
+    table = frames.to_polars(frame)
+    return table.rename(dict(zip(table.columns, names, strict=True)))
 
 
 def _column(values: npt.NDArray[Any]) -> pl.Series:
@@ -281,7 +282,8 @@ def _column(values: npt.NDArray[Any]) -> pl.Series:
         try:
             values = values.astype(np.float64)
         except ValueError:  # a TypeError, for what is neither text nor number, goes to the caller
-            return pl.Series([None if value is None or value != value else str(value) for value in values])
+            texts = pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+            return texts.set(texts == "nan", None)
     if values.dtype.kind == "f":
         return pl.Series(values.astype(np.float64)).fill_nan(None)
     return pl.Series(np.ascontiguousarray(values))

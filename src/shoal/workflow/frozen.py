@@ -89,8 +89,10 @@ class FrozenBoxes:
     def place(self, table: pl.DataFrame) -> IntArray:
         """Put each row of a raw table into a box, in groups that meet k and all goals; else `HELD_BACK`.
 
-        A row starts in the narrowest box that contains it. A box that has too few rows, or fails a goal,
-        gives its rows to the box around it. What remains at the root and still fails is held back.
+        A row starts in the narrowest box that contains it. Boxes are looked at from the innermost to the
+        root. One with too few rows gives them to the box around it. One that fails a goal first takes in the
+        rows of the boxes inside it; if it still fails, it gives them all away. The root takes nothing in: its
+        rows are held back if they fail.
         """
         encoded = encode(table_of(table, self.recipe), self.recipe)
         # The root contains every row; a value that no box has is nowhere else.
@@ -98,25 +100,36 @@ class FrozenBoxes:
         return encoded.in_input_order(self._grouped(narrowest, GoalSet.of(encoded, self.recipe)))
 
     def _grouped(self, box: IntArray, goals: GoalSet | None) -> IntArray:
-        """Move rows outwards until every box that has rows has enough."""
-        depth = _depths(self.parent)
+        """Move rows outwards until every box that has rows may be shown."""
+        depth = np.append(_depths(self.parent), np.int32(-1))  # rows held back index the extra last entry
         while (failing := self._failing(box, goals)).any():
             # Innermost first: what they give may be what the boxes around them lack.
-            failing &= depth == depth[failing].max()
-            moving = np.append(failing, False)[box]  # rows held back index the extra last entry
-            box = np.where(moving, self.parent[box], box)
+            failing &= depth[:-1] == depth[:-1][failing].max()
+            around = self._around(box, depth, int(depth[:-1][failing][0]))
+            # Rows that fail a goal together may need those of the boxes inside theirs, which keep it.
+            counts = np.bincount(box[box >= 0], minlength=len(self.parent))
+            taking = failing & (counts >= self.k) & (np.arange(len(counts)) > 0)
+            taken = np.append(taking, False)[around] & (around != box)
+            failing[around[taken]] = False
+            moving = np.append(failing, False)[box]
+            box = np.where(taken, around, np.where(moving, self.parent[box], box))
+        return box
+
+    def _around(self, box: IntArray, depth: IntArray, level: int) -> IntArray:
+        """Return the box of this level around each box; a box that is further out itself."""
+        while (inside := depth[box] > level).any():
+            box = np.where(inside, self.parent[box], box)
         return box
 
     def _failing(self, box: IntArray, goals: GoalSet | None) -> BoolArray:
         """Mark the boxes that have rows but must not be shown."""
         counts = np.bincount(box[box >= 0], minlength=len(self.parent))
         failing: BoolArray = (counts > 0) & (counts < self.k)
-        if goals is None or failing.any() or not counts.any():
-            return failing
         used = np.flatnonzero(counts)
-        number = np.full(len(counts) + 1, -1, np.int32)
-        number[used] = np.arange(len(used))
-        failing[used[~goals.judge(number[box]).good]] = True
+        if goals is not None and len(used):
+            number = np.full(len(counts) + 1, -1, np.int32)
+            number[used] = np.arange(len(used))
+            failing[used] = ~goals.judge(number[box]).good
         return failing
 
     def release(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -229,7 +242,9 @@ def _unions(
     for column in encoded.columns:
         texts = frames.series(classes, column.name).to_list()
         made[column.name] = _union_texts(column, texts, members, recipe)
-    return pl.DataFrame({name: made[name] for name in recipe.quasi}, schema_overrides=dict.fromkeys(made, pl.String))
+    return pl.DataFrame(
+        {name: made[name] for name in recipe.quasi}, schema_overrides=dict.fromkeys(made, pl.String)
+    )
 
 
 def _union_texts(
