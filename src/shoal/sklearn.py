@@ -217,7 +217,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     def _goal_columns(self) -> list[str]:
         goals = [from_text(goal) if isinstance(goal, str) else goal for goal in self.goals or ()]
-        return [str(goal["column"]) for goal in goals if "column" in goal]
+        named = [goal["column"] for goal in goals if "column" in goal]
+        return [name for given in named for name in ([given] if isinstance(given, str) else given)]
 
     def _read(self, X: Any, y: Any = None, *, is_first: bool = False) -> pl.DataFrame:  # noqa: N803
         """Return the table with the names of its columns, and the target if a goal names it."""

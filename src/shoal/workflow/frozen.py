@@ -81,7 +81,7 @@ class FrozenBoxes:
     def without(self, column: str) -> FrozenBoxes:
         """Return the same boxes for tables that lack a sensitive column, and without the goals about it."""
         columns = {name: spec for name, spec in self.recipe.columns.items() if name != column}
-        goals = [goal for goal in self.recipe.privacy.goal if getattr(goal, "column", None) != column]
+        goals = [goal for goal in self.recipe.privacy.column_goals if column not in goal.columns]
         privacy = self.recipe.privacy.model_copy(update={"goal": goals})
         recipe = self.recipe.model_copy(update={"columns": columns, "privacy": privacy})
         return replace(self, recipe=recipe)
