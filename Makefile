@@ -2,19 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo demo-spark test test-slow lint bench clean
+.PHONY: help demo demo-spark test test-slow lint bench dist clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 .venv/.runtime: pyproject.toml constraints.txt
 	@echo "Installing shoal and the libraries it needs into .venv: half a minute or so, once."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts]'
 	@$(BIN)/python -m compileall -q src  # byte code: not every environment lets Python write it later
 	@touch $@
 
 .venv/.complete: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench,spark,analysis,web,excel,statistics,postgres]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts,test,lint,bench,spark,analysis,sklearn,web,excel,statistics,postgres,dist]'
 	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
 	@touch $@
@@ -24,7 +24,7 @@ demo: .venv/.runtime  ## anonymize made-up hospital data, from raw table to veri
 
 .venv/.spark: .venv/.runtime
 	@echo "Installing PySpark into .venv: a minute or so, once. It needs Java 17 or later."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[spark]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts,spark]'
 	@touch $@
 
 demo-spark: .venv/.spark  ## the same with a million rows on Spark, on this machine
@@ -46,5 +46,13 @@ lint: .venv/.complete  ## style, types, spelling
 bench: .venv/.complete  ## speed and loss, as ratios measured in one run
 	$(BIN)/python benchmarks/run.py
 
+.venv/.dist: .venv/.runtime
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dist]'
+	@touch $@
+
+dist: .venv/.dist  ## build the wheel and the source distribution into dist/
+	@rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
 clean:  ## remove what the other targets made
-	rm -rf .venv demo demo-spark .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo demo-spark dist build src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "web": BASE
     | {"table", "inspection", "composition", "report", "verifier", "release", "workflow", "attacks"}
     | WORK,
+    "sklearn": {"arrays", "errors", "recipe", "table", "workflow"},
     "__init__": {"errors", "inspection", "recipe", "release", "verifier", "workflow", "cluster"},
 }
 # Third parties that only these layers may import.
@@ -58,7 +59,7 @@ LIVES_IN = {
     "fastapi": {"web"},
     "starlette": {"web"},
     "uvicorn": {"web"},
-    "sklearn": {"utility"},
+    "sklearn": {"utility", "sklearn"},
     "statsmodels": {"utility"},
     "altair": set(),  # for benchmarks
     "vl_convert": {"report"},

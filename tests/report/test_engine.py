@@ -6,11 +6,17 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from html import escape
 
 import pytest
 
+from shoal.errors import RecipeError
 from shoal.report import engine
+from shoal.report.charts import class_chart
+from shoal.report.comparison import check_chart_target
 from shoal.report.engine import draw_svg, prestarted_engine
+from shoal.report.page import render
+from tests.report.cases import FACTS
 
 SPEC = {"data": {"values": [{"a": 1}, {"a": 3}]}, "mark": "bar", "encoding": {"x": {"field": "a"}}}
 
@@ -86,3 +92,23 @@ def test_an_interruption_is_for_the_process_that_asks():
         process.stdin.write(json.dumps(SPEC) + "\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline()).startswith("<svg")
+
+
+def test_without_the_engine_a_report_describes_its_charts_and_says_how_to_get_them(monkeypatch):
+    for module in ("drawing", "page"):
+        monkeypatch.setattr(f"shoal.report.{module}.can_draw", lambda: False)
+    html = render(FACTS)
+    assert "Charts are described in words" in html
+    assert 'pip install "shoal[charts]"' in html
+    described = class_chart(FACTS.profile.class_sizes, FACTS.profile.groups).alt_text
+    assert f'<p class="note">{escape(described)}</p>' in html
+    assert '<svg class="chart"' not in html
+
+
+def test_without_the_engine_a_chart_is_refused_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setattr(engine, "can_draw", lambda: False)
+    with pytest.raises(RecipeError) as caught:
+        check_chart_target(tmp_path / "chart.svg")
+    assert caught.value.hint == 'pip install "shoal[charts]"'
+    assert list(tmp_path.iterdir()) == []

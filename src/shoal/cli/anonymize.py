@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.compiling import compiling_in_background
+from shoal.cli.completing import complete_method
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
     About,
@@ -63,7 +64,9 @@ def anonymize(
         str | None, typer.Option("--output-table", metavar="NAME", help="The table of a database as output.")
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="Smallest class size.")] = None,
-    method: Annotated[str | None, typer.Option("--method", help="See `shoal methods`.")] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="See `shoal methods`.", autocompletion=complete_method)
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Same seed, data and version: same bytes.")
     ] = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.compiling import compiling_in_background
+from shoal.cli.completing import complete_methods
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
 from shoal.cli.flags import (
     Goals,
@@ -41,7 +42,13 @@ def compare(
         ),
     ],
     methods: Annotated[
-        str, typer.Option("--methods", metavar="A,B,...", help="See `shoal methods`; all for every method.")
+        str,
+        typer.Option(
+            "--methods",
+            metavar="A,B,...",
+            help="See `shoal methods`; all for every method.",
+            autocompletion=complete_methods,
+        ),
     ] = "all",
     k: Annotated[
         str | None,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from shoal.cli.completing import complete_column, complete_columns, complete_goal, complete_pair
 from shoal.errors import OutputError, RecipeError
 
 if TYPE_CHECKING:
@@ -34,8 +35,13 @@ _ACCEPT = re.compile(r"\s*(.*?\S)\s*=\s*(\w+)\s*(?::\s*(.*?)\s*)?", re.DOTALL)
 _VIEW_WORDS = ("whole", "equal", "unequal", "nested")
 
 
+# What Tab proposes, by what a flag takes: a list of columns, one, or one with a value.
+_COMPLETE = {"A,B": complete_columns, "COLUMN": complete_column}
+
+
 def _columns(flag: str, text: str, metavar: str = "A,B") -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=_COLUMNS, metavar=metavar)
+    complete = complete_pair if metavar.startswith("COLUMN=") else _COMPLETE.get(metavar)
+    return typer.Option(flag, help=text, rich_help_panel=_COLUMNS, metavar=metavar, autocompletion=complete)
 
 
 def _rows(flag: str, text: str, metavar: str) -> Any:
@@ -249,7 +255,12 @@ KOfRelease = Annotated[int | None, typer.Option("--k", help="Smallest class size
 JUnit = Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit XML file.")]
 Goals = Annotated[
     list[str] | None,
-    typer.Option("--goal", metavar="GOAL", help='Besides k, for example "l-diversity column=disease l=3".'),
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help='Besides k, for example "l-diversity column=disease l=3".',
+        autocompletion=complete_goal,
+    ),
 ]
 NoBound = Annotated[
     bool, typer.Option("--no-bound", help="Skip the lower bound of the loss, to save a few seconds.")

@@ -7,12 +7,18 @@ from typing import Annotated
 import typer
 
 from shoal.cli.compiling import counted
+from shoal.cli.completing import complete_methods
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
 
 
 def warm(
     methods: Annotated[
-        str, typer.Option("--methods", help="Names of methods, separated by commas, or all.")
+        str,
+        typer.Option(
+            "--methods",
+            help="Names of methods, separated by commas, or all.",
+            autocompletion=complete_methods,
+        ),
     ] = "local-search",
     goals: Annotated[bool, typer.Option("--goals/--no-goals", help="Also compile for privacy goals.")] = True,
     as_json: Json = False,

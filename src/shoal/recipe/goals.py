@@ -188,6 +188,10 @@ RiskGoal = KMap | AverageRisk
 AnyGoal = Annotated[Goal | RiskGoal, Field(discriminator="type")]
 _SCHEMAS = get_args(Goal) + get_args(RiskGoal)
 TYPES = tuple(get_args(schema.model_fields["type"].annotation)[0] for schema in _SCHEMAS)
+KEYS_OF = {  # by type, in the order in which people write them
+    kind: tuple(key for key in schema.model_fields if key != "type")
+    for kind, schema in zip(TYPES, _SCHEMAS, strict=True)
+}
 _KEYS = {key for schema in _SCHEMAS for key in schema.model_fields if key != "type"}
 _WORDS = {"type", "column", "variant", "distance", "population"}  # all other keys are numbers
 

@@ -63,7 +63,7 @@ def publish(
     n_clusters = int(labels.max(initial=-1)) + 1
     of_column: Sequence[int | None] = levels or [None] * len(encoded.columns)
     published = {
-        column.name: _published(
+        column.name: published_column(
             column, labels, n_clusters, recipe, level, None if hidden is None else hidden[:, at]
         )
         for at, (column, level) in enumerate(zip(encoded.columns, of_column, strict=True))
@@ -104,13 +104,13 @@ def publish_ring(
     return Published(found, classes, names, partner)
 
 
-def _published(
+def published_column(
     column: QuasiColumn,
     labels: IntArray,
     n_clusters: int,
     recipe: Recipe,
-    level: int | None,
-    hidden: npt.NDArray[np.bool_] | None,
+    level: int | None = None,
+    hidden: npt.NDArray[np.bool_] | None = None,
 ) -> dict[str, pl.Series]:
     """Return the published columns of one quasi column, a value for each cluster."""
     output = recipe.output

@@ -19,7 +19,7 @@ from typing import Any
 from shoal.errors import OutputError
 from shoal.report.charts import GRID, INK, SHADE, Spec
 from shoal.report.drawing import inline
-from shoal.report.engine import draw_png, draw_svg
+from shoal.report.engine import draw_png, draw_svg, require_engine
 from shoal.report.numbers import rounded
 from shoal.report.templates import load_template, style_sheet
 from shoal.table.write import move_into_place, temporary, unwritable
@@ -65,6 +65,7 @@ def check_chart_target(path: Path) -> None:
         raise unwritable(path, error) from None
     if path.is_dir():
         raise OutputError("output.unwritable", f"The chart {path} is a folder.", "name a file")
+    require_engine()
     with temporary(path):
         pass  # checks that a file can be created there
 

@@ -6,10 +6,11 @@ The layout is fixed and does not measure text, so that the result does not depen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from shoal.report.engine import draw_svg
+from shoal.report.engine import can_draw, draw_svg
 
 _GROUP = "mark-group role-scope concat_{}_group"  # Vega's class for one of several charts
 _KEPT = {
@@ -29,7 +30,12 @@ class Picture(NamedTuple):
 
 
 def draw(pictures: Sequence[Picture], config: Mapping[str, Any]) -> list[str]:
-    """Draw all pictures at once, which is faster than one by one, and split the result."""
+    """Draw all pictures at once, which is faster than one by one, and split the result.
+
+    Without the drawing engine, each picture is replaced by its alternative text.
+    """
+    if not can_draw():
+        return [_in_words(picture) for picture in pictures]
     views = [picture.view for picture in pictures]
     drawn = draw_svg(
         {
@@ -43,6 +49,10 @@ def draw(pictures: Sequence[Picture], config: Mapping[str, Any]) -> list[str]:
     )
     groups = {group.get("class"): group for group in ElementTree.fromstring(drawn).iter()}
     return [_cut_out(groups[_GROUP.format(at)], picture) for at, picture in enumerate(pictures)]
+
+
+def _in_words(picture: Picture) -> str:
+    return f'<p class="note">{escape(printable(picture.alt_text))}</p>'
 
 
 def _cut_out(group: ElementTree.Element, picture: Picture) -> str:

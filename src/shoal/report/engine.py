@@ -12,8 +12,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from threading import Lock
 from typing import Any
+
+from shoal.table.optional import library
 
 
 class Engine:
@@ -60,7 +63,7 @@ _running: list[Engine] = []
 def prestarted_engine() -> Iterator[None]:
     """Start a drawing subprocess, unless this process has already drawn or none can be started."""
     engine = None
-    if not _has_drawn():
+    if can_draw() and not _has_drawn():
         with suppress(OSError):
             engine = Engine()
     if engine is None:
@@ -72,6 +75,17 @@ def prestarted_engine() -> Iterator[None]:
     finally:
         _running.remove(engine)
         engine.end()
+
+
+def can_draw() -> bool:
+    """Return whether the drawing engine is installed; it is large, so it comes with an extra."""
+    return _has_drawn() or find_spec("vl_convert") is not None
+
+
+def require_engine() -> None:
+    """Say how to install the drawing engine if it is missing, before any work is done."""
+    if not can_draw():
+        _vl_convert()
 
 
 def _has_drawn() -> bool:
@@ -87,15 +101,17 @@ def draw_svg(spec: Mapping[str, Any]) -> str:
 
 def draw_png(spec: Mapping[str, Any]) -> bytes:
     """Draw a chart as PNG, with two pixels per point."""
-    import vl_convert
-
-    return vl_convert.vegalite_to_png(dict(spec), scale=2, allowed_base_urls=[])
+    drawn: bytes = _vl_convert().vegalite_to_png(dict(spec), scale=2, allowed_base_urls=[])
+    return drawn
 
 
 def _draw(spec: Mapping[str, Any]) -> str:
-    import vl_convert
+    drawn: str = _vl_convert().vegalite_to_svg(dict(spec), allowed_base_urls=[])  # no network access
+    return drawn
 
-    return vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[])  # no network access for data
+
+def _vl_convert() -> Any:
+    return library("vl_convert", "charts", "Drawing a chart")
 
 
 def _main() -> None:

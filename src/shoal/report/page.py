@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal.report import charts, dossier
 from shoal.report.drawing import draw
+from shoal.report.engine import can_draw
 from shoal.report.facts import Facts
 from shoal.report.findings import Findings
 from shoal.report.numbers import significant, whole
@@ -101,6 +102,7 @@ def render(facts: Facts, drawn: Charts | None = None) -> str:
         group="class" if facts.shape.has_classes else "group",
         style=Markup(style_sheet()),  # our own file, not user input
         loss_chart=None if drawn.losses is None else Markup(drawn.losses),
+        is_drawn=can_draw(),
         class_chart=Markup(drawn.class_sizes),
         class_loss_chart=None if drawn.class_losses is None else Markup(drawn.class_losses),
         findings=findings,
