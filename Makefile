@@ -14,7 +14,7 @@ help:  ## list the targets
 	@touch $@
 
 .venv/.complete: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench,spark,analysis,web,excel,statistics]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,bench,spark,analysis,web,excel,statistics,sign]'
 	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
 	@touch $@

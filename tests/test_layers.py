@@ -58,6 +58,7 @@ LIVES_IN = {
     "fastapi": {"web"},
     "starlette": {"web"},
     "uvicorn": {"web"},
+    "cryptography": {"release", "verifier"},
     "sklearn": {"utility"},
     "statsmodels": {"utility"},
     "altair": set(),  # for benchmarks

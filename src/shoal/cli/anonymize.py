@@ -16,10 +16,12 @@ from shoal.cli.flags import (
     About,
     Conf,
     Goals,
+    Ledger,
     Master,
     NoBound,
     RowOrder,
     SaveRecipe,
+    Sign,
     TableFlags,
     Views,
     ViewsBy,
@@ -77,6 +79,8 @@ def anonymize(
         bool,
         typer.Option("--accept-composition", help="Publish even if the tables together reveal too much."),
     ] = False,
+    ledger: Ledger = None,
+    sign: Sign = None,
     analysis: Annotated[
         list[str] | None,
         typer.Option(
@@ -128,6 +132,7 @@ def anonymize(
             "output": {
                 "path": None if output is None else str(output),
                 "order": row_order,
+                "ledger": None if ledger is None else str(ledger),
                 **read_views(views, views_by),
             },
         }
@@ -142,6 +147,7 @@ def anonymize(
             bound=not no_bound,
             analyses=analysis or (),
             force=force,
+            sign=sign,
         )
         if as_json:
             print_json(result)
@@ -158,6 +164,7 @@ def publish(
     bound: bool = True,
     analyses: Sequence[str] = (),
     force: bool = False,
+    sign: Path | None = None,
 ) -> dict[str, Any]:
     """Run a recipe, write the verified release, and return its numbers, with a progress bar."""
     from shoal.workflow.publish import publish as run
@@ -176,6 +183,7 @@ def publish(
             bound=bound,
             analyses=analyses,
             force=force,
+            sign=sign,
             progress=progress,
             show_plan=None if quiet else partial(say, file=sys.stderr),
             compiling=partial(compiling_in_background, quiet=quiet),

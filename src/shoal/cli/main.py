@@ -17,6 +17,7 @@ from shoal.cli import (
     demo,
     hierarchy,
     inspect,
+    keys,
     measure,
     methods,
     risk,
@@ -42,6 +43,7 @@ app.command("risk")(risk.risk)
 app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("web")(web.web)
+app.command("keys")(keys.keys)
 app.command("methods")(methods.methods)
 app.command("warm")(warm.warm)
 

@@ -13,6 +13,7 @@ from shoal.composition.check import Composition, check
 from shoal.composition.earlier import earlier_recipe, load_earlier
 from shoal.composition.together import JointGoal
 from shoal.composition.view import View, refuse_unavailable
+from shoal.errors import RecipeError
 from shoal.privacy.goalset import holds_on
 from shoal.privacy.value_range import holds_for_texts
 from shoal.recipe import Column, Recipe, is_induced
@@ -92,12 +93,14 @@ class Companions:
         """
         if not self.are_several:
             return None
+        known = self._known(table)
         try:
             refuse_unavailable(self.recipe)
-        except ValueError:
-            return None  # accepted unchecked, or `of` would have refused it
-        known = self._known(table)
-        earlier = [view for path in self.also for view in load_earlier(path, known)]
+            earlier = [view for path in self.also for view in load_earlier(path, known)]
+        except RecipeError:
+            if not self.accepted:
+                raise
+            return None  # accepted unchecked
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
         goals = [] if self.are_projections else _goals(self.recipe.privacy.column_goals)
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)

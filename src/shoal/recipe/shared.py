@@ -29,7 +29,8 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
     data.get("input", {}).pop("path", None)
     if recipe.input.catalog is not None:
         data["input"]["catalog"] = Path(recipe.input.catalog).name
-    data.get("output", {}).pop("path", None)
+    for key in ("path", "ledger"):
+        data.get("output", {}).pop(key, None)
     if recipe.shape is Shape.TWO_TABLES:
         data["method"].pop("seed", None)  # it determines the groups, which are secret
     for name, column in data.get("columns", {}).items():
