@@ -78,8 +78,8 @@ class Release:
         The files that it was made from, by description. Nothing is ever written to them.
     kinds : dict of str to dict
         For each quasi column: its `kind`, and whether it was `found` or given in the recipe.
-    extends : str, optional
-        The digest of the earlier release that this one extends.
+    extends : str or mapping of str to str, optional
+        The digest of the earlier release that this one extends; those of its views by title.
     extended : Path, optional
         Its file.
     ledger : Ledger, optional
@@ -103,7 +103,7 @@ class Release:
     reads: Mapping[str, Path] = field(default_factory=dict)
     kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
-    extends: str | None = None
+    extends: str | Mapping[str, str] | None = None
     extended: Path | None = None
     ledger: Ledger | None = None
 
