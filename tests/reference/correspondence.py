@@ -1,13 +1,13 @@
 """The attacks on two releases of a growing table, from Fung, Wang, Fu, Pei (EDBT 2008), in plain Python.
 
 A table at time 1 is published as R1; at time 2, with more people, as R2. Releases are lists of pairs of a box
-and a sensitive value. Somebody knows a person's quasi values, and when the person arrived: at time 1 or 2. For
-each pair of a class in R1 and one in R2 that the person may be in, rows can be excluded ("cracked"):
+and a sensitive value. Somebody knows a person's quasi values, and when the person arrived: at time 1 or 2.
+For each pair of a class in R1 and one in R2 that the person may be in, rows can be excluded ("cracked"):
 
 - forward (F): of the class in R1, for who arrived at 1. Each row of R1 is also in R2; where R2's class has
   fewer rows with a value than R1's, the surplus must be in other classes of R2.
-- cross (C): of the class in R2, for who arrived at 1. Where it has more rows with a value than R1's class, the
-  surplus belongs to people who are not in R1's class.
+- cross (C): of the class in R2, for who arrived at 1. Where it has more rows with a value than R1's class,
+  the surplus belongs to people who are not in R1's class.
 - backward (B): of the class in R2, for who arrived at 2. Rows that must come from R1, because they cannot
   all be elsewhere, belong to somebody who arrived at 1.
 

@@ -86,7 +86,7 @@ def test_a_goal_that_compares_is_met_by_the_new_rows_alone_and_by_all():
     extension = shoal.extend(release, new, recipe)
     assert (extension.added, extension.joined) == (8, 0)
     assert [goal.holds for goal in extension.goals] == [True, True]
-    # All new rows have flu: their own classes are like each other, but the earlier ones are no longer like all.
+    # All new rows have flu: their own classes are alike, but the earlier ones are no longer like all.
     ill = people(*((100 + at, "flu") for at in range(40)))
     with pytest.raises(InfeasibleError, match="no longer meet t-closeness of `ill`") as error:
         shoal.extend(release, ill, recipe)
@@ -132,7 +132,9 @@ def test_people_are_counted_among_the_new_rows():
     extension = shoal.extend(release, new, recipe)
     assert added_rows(release, extension) == {("[60, 66]",): 2}
     assert extension.held_back["who"].to_list() == [*"eee"]
-    more = shoal.extend(extension, pl.concat([extension.held_back, new[3:4].with_columns(age=34)]), recipe)
+    more = shoal.extend(
+        extension, pl.concat([extension.held_back, new[3:4].with_columns(age=pl.lit(34, pl.Int64))]), recipe
+    )
     assert added_rows(extension, more) == {("[30, 34]",): 4}
 
 
@@ -285,8 +287,8 @@ def test_forward_cross_and_backward_attacks_leave_k_rows_that_meet_the_goal(firs
 
 
 def test_the_attacks_work_on_a_table_that_is_published_anew():
-    # Time 1: {30 flu, 34 cold}. Time 2: 31 with an ulcer is new, and all three are in [30, 34]. Somebody who is
-    # known to be new must be the ulcer: flu and cold were there before. Held back, this cannot happen.
+    # Time 1: {30 flu, 34 cold}. Time 2: 31 with an ulcer is new, and all three are in [30, 34]. Somebody who
+    # is known to be new must be the ulcer: flu and cold were there before. Held back, this cannot happen.
     first, second = [(30, "flu"), (34, "cold")], [(31, "ulcer")]
     one, two = naive(first, second, DIVERSE)
     assert {box for box, _ in two} == {"[30, 34]"}
@@ -294,8 +296,8 @@ def test_the_attacks_work_on_a_table_that_is_published_anew():
     assert left == Counter(ulcer=1)
     one, two = extended(first, second, DIVERSE)
     assert one == two
-    # Time 2: the classes are others, [30, 31] and [34, 35]. Who is 34 and was there at time 1 is in a class of
-    # two at time 2, of which only the cold was in [30, 34]: nobody else.
+    # Time 2: the classes are others, [30, 31] and [34, 35]. Who is 34 and was there at time 1 is in a class
+    # of two at time 2, of which only the cold was in [30, 34]: nobody else.
     one, two = naive(first, [(31, "ulcer"), (35, "asthma")], DIVERSE)
     assert Counter(box for box, _ in two) == {"[30, 31]": 2, "[34, 35]": 2}
     assert correspondence.cross(one, two, "[30, 34]", "[34, 35]") == Counter(cold=1, asthma=0)

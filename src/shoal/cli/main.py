@@ -15,6 +15,7 @@ from shoal.cli import (
     attack,
     compare,
     demo,
+    extend,
     hierarchy,
     inspect,
     keys,
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("inspect")(inspect.inspect)
 app.command("anonymize")(anonymize.anonymize)
+app.command("extend")(extend.extend)
 app.command("verify")(verify.verify)
 app.command("attack")(attack.attack)
 app.command("measure")(measure.measure)

@@ -289,8 +289,9 @@ def extend(
         ledger=entered,
         composition=_checked(companions, table, encoded, rows, texts, recipes),
     )
+    # Whose the earlier rows are is not known: where people are counted, only the new rows can be looked at.
     for frame, of_view in zip(whole, recipes, strict=True):
-        refuse(unique_raw(Values(frame), of_view), of_view)
+        refuse(unique_raw(Values(frame if recipe.subject is None else table), of_view), of_view)
     with stage(timings, "verify", progress):
         extension.verify()
     _warn_unprotected(added[0], recipes[0])
