@@ -56,6 +56,7 @@ CODES: dict[str, str] = {
     "infeasible.goal": "A privacy goal cannot be met by any partition of this table.",
     "ledger.broken": "The ledger, or a manifest that it names, was changed or left incomplete.",
     "ledger.changed": "Another release was entered into the ledger while this one was made.",
+    "record.unusable": "The private record of a table that is published again cannot be read or used.",
     "key.unusable": "A key cannot be read, is not an Ed25519 key in PEM, or other users can read it.",
     "composition.refused": "The tables published together reveal more than the goals allow.",
     "web.start": "The page cannot be served: its address, its folder or a package is not available.",

@@ -21,6 +21,7 @@ from shoal.cli import (
     keys,
     measure,
     methods,
+    republish,
     risk,
     verify,
     warm,
@@ -38,6 +39,7 @@ app.command("demo")(demo.demo)
 app.command("inspect")(inspect.inspect)
 app.command("anonymize")(anonymize.anonymize)
 app.command("extend")(extend.extend)
+app.command("republish")(republish.republish)
 app.command("verify")(verify.verify)
 app.command("attack")(attack.attack)
 app.command("measure")(measure.measure)
