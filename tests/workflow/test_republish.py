@@ -82,9 +82,9 @@ def test_whoever_has_all_releases_is_left_with_m_values(tables, m, tmp_path_fact
         rows = release.table.select("age", "ill", "number").rows()
         assert len(rows) + release.held_back == len(table)
         in_class = {box: Counter(ill for other, ill, _ in rows if other == box) for box, _, _ in rows}
-        balance = Counter((box, tuple(people[str(number)]), ill) for box, ill, number in rows)
+        balance = Counter((box, tuple(people[f"{number}.0"]), ill) for box, ill, number in rows)
         for box, ill, number in rows:
-            signature = people[str(number)]
+            signature = people[f"{number}.0"]
             # The groups of one signature have one row of each of its values, whatever class they are in.
             assert {balance[box, tuple(signature), value] for value in signature} == {
                 balance[box, tuple(signature), ill]
@@ -93,7 +93,7 @@ def test_whoever_has_all_releases_is_left_with_m_values(tables, m, tmp_path_fact
             assert m * max(in_class[box].values()) <= in_class[box].total()
             assert signatures.setdefault(number, signature) == signature
             left.setdefault(number, []).append(set(in_class[box]))
-    for number, found in left.items():
+    for found in left.values():
         assert len(set.intersection(*found)) >= m
 
 
