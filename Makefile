@@ -14,7 +14,7 @@ help:  ## list the targets
 	@touch $@
 
 .venv/.complete: .venv/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts,test,lint,bench,spark,analysis,sklearn,web,excel,statistics,postgres,dist]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts,test,lint,bench,spark,analysis,sklearn,web,excel,statistics,postgres,sign,dist]'
 	# pycanon pins old libraries but runs with new ones: it comes without its dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt pycanon
 	@touch $@

@@ -215,6 +215,18 @@ def with_key(content: str, *more: str) -> Builder:
     return build
 
 
+def beside(flag: str, name: str, content: str | None) -> Builder:
+    """Run a good table with another file that a flag names."""
+
+    def build(folder: Path) -> list[str]:
+        other = save(folder / name, content)
+        if content is not None:
+            other.chmod(0o600)
+        return [*flags()(folder), flag, str(other)]
+
+    return build
+
+
 def beside_a_release_by_city(folder: Path) -> list[str]:
     """Publish other columns of a table of which some are out: values that nobody else has link the two."""
     others = {"name": "identifier", "age": "drop", "born": "drop", "note": "drop"}
@@ -815,4 +827,16 @@ OUTPUTS = [
     Case("no-output-named", "recipe.invalid", no_output),
 ]  # fmt: skip
 
-CASES = [*FILES, *OTHER_FILES, *DATABASES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]
+AGAIN = [
+    Case("ledger-is-no-ledger", "ledger.broken", beside("--ledger", "ledger", f"{MARK}\n")),
+    Case("ledger-is-other-json", "ledger.broken", beside("--ledger", "ledger", f'{{"{MARK}": 1}}\n')),
+    Case("ledger-is-half-written", "ledger.broken", beside("--ledger", "ledger", f'{{"{MARK}": ')),
+    Case("ledger-is-a-folder", "output.unwritable", beside("--ledger", "ledger", None)),
+    Case("ledger-is-the-input", "ledger.broken", beside("--ledger", "people.csv", TABLE)),
+    Case("ledger-and-spark", "recipe.not_available", flags(TABLE, "--ledger", "l", "--engine", "spark")),
+    Case("key-is-no-key", "key.unusable", beside("--sign", "key.pem", MARK)),
+    Case("key-is-a-folder", "key.unusable", beside("--sign", "key.pem", None)),
+    Case("key-is-not-there", "key.unusable", flags(TABLE, "--sign", "nobody.pem")),
+]
+
+CASES = [*AGAIN, *FILES, *OTHER_FILES, *DATABASES, *COLUMNS, *CELLS, *HIERARCHIES, *RECIPES, *GOALS, *OUTPUTS]

@@ -91,6 +91,9 @@ def test_every_command_is_in_the_reference():
         "compare",
         "hierarchy build",
         "hierarchy show",
+        "extend",
+        "republish",
+        "keys",
         "methods",
         "web",
     )

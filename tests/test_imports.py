@@ -53,12 +53,12 @@ def test_the_package_lists_its_public_names_and_no_module_hides_a_function():
     code = """
 import shoal
 import shoal.cli.main, shoal.workflow.prepare, shoal.verifier
-names = "anonymize attack compare encode extend inspect risk values verify".split()
+names = "anonymize attack compare encode extend inspect republish risk values verify".split()
 print(all(callable(getattr(shoal, name)) for name in names), shoal.cluster.LocalSearch.__name__, *dir(shoal))
 """
     public = (
-        "Extension Inspection PrivacyWarning Recipe Release ShoalError Verdict anonymize attack cluster"
-        " compare encode extend inspect risk values verify"
+        "Extension Inspection PrivacyWarning Recipe Release Republication ShoalError Verdict anonymize attack"
+        " cluster compare encode extend inspect republish risk values verify"
     )
     assert run_python(code).strip() == f"True LocalSearch {public}"
 

@@ -59,6 +59,7 @@ LIVES_IN = {
     "fastapi": {"web"},
     "starlette": {"web"},
     "uvicorn": {"web"},
+    "cryptography": {"release", "verifier"},
     "sklearn": {"utility", "sklearn"},
     "statsmodels": {"utility"},
     "altair": set(),  # for benchmarks

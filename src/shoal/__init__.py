@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from shoal.workflow.attack import attack
     from shoal.workflow.compare import compare
     from shoal.workflow.extend import Extension, extend
+    from shoal.workflow.republish import Republication, republish
     from shoal.workflow.risk import risk
     from shoal.workflow.values import values
 
     __version__: str
 
 __all__ = [
-    "Extension", "Inspection", "PrivacyWarning", "Recipe", "Release", "ShoalError", "Verdict", "anonymize",
-    "attack", "cluster", "compare", "encode", "extend", "inspect", "risk", "values", "verify",
+    "Extension", "Inspection", "PrivacyWarning", "Recipe", "Release", "Republication", "ShoalError",
+    "Verdict", "anonymize", "attack", "cluster", "compare", "encode", "extend", "inspect", "republish",
+    "risk", "values", "verify",
 ]  # fmt: skip
 
 # Loaded when first used, so that `import shoal` and `shoal --help` are quick.
@@ -38,6 +40,8 @@ _HOMES = {
     "Inspection": "shoal.inspection",
     "inspect": "shoal.inspection",
     "Recipe": "shoal.recipe",
+    "Republication": "shoal.workflow.republish",
+    "republish": "shoal.workflow.republish",
     "Release": "shoal.release.release",
     "Verdict": "shoal.verifier",
     "values": "shoal.workflow.values",

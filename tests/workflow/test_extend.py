@@ -21,6 +21,7 @@ import shoal
 from shoal.cluster import ClusterResult, Systematic
 from shoal.errors import PromiseError, SensitiveUnprotectedWarning, ShoalError
 from shoal.recipe import Recipe
+from shoal.recipe.goals import AverageRisk
 from shoal.verifier import verify_table
 from tests.bad_input_cases import MARK, MARKS, NUMBER_MARK, snapshot
 from tests.profiles import few
@@ -617,14 +618,15 @@ def test_the_extension_is_verified_by_another_engine_before_it_is_returned(monke
     for home in (module, import_module("shoal.release.release")):
         monkeypatch.setattr(home, "verify_table", spy)
     shoal.extend(release, ages(31, 33), AGES)
-    assert asked == [2, 4]
+    assert asked == [2, 4, 4, 2]  # the earlier release, all rows, again as a release, and the new rows alone
 
 
 def test_a_clusterer_that_makes_small_classes_is_found_out(monkeypatch):
     # Both would be in classes of three, which verify; but one new row alone joins [30, 34].
     release = shoal.anonymize(ages(30, 34, 60, 66), AGES)
+    newcomers = import_module("shoal.workflow.newcomers")
     monkeypatch.setattr(
-        module, "_joined_box", lambda encoded, *_: np.arange(2, dtype=np.int32)[: encoded.n_rows]
+        newcomers, "joined_classes", lambda encoded, *_: np.arange(2, dtype=np.int32)[: encoded.n_rows]
     )
     with pytest.raises(PromiseError, match="fewer than 2 new rows"):
         shoal.extend(release, ages(31, 62), AGES)
@@ -741,10 +743,10 @@ def test_errors_have_a_code_and_show_no_cell(bad, ending, tmp_path):
 
 def test_what_later_versions_may_ask_for_is_refused():
     release = shoal.anonymize(ages(30, 34), AGES)
-    goals = AGES.privacy.model_copy(update={"goal": [{"type": "l-diversity"}]})
-    views = AGES.output.model_copy(update={"views": "equal"})
-    subject = {**AGES.columns, "id": AGES.columns["age"].model_copy(update={"role": "subject"})}
-    for update in ({"privacy": goals}, {"output": views}, {"columns": subject}):
+    goals = AGES.privacy.model_copy(update={"goal": [AverageRisk(type="average-risk", threshold=0.5)]})
+    boxes = AGES.method.model_copy(update={"name": "nh"})
+    induced = {"age": AGES.columns["age"].model_copy(update={"hierarchy": "induce"})}
+    for update in ({"privacy": goals}, {"method": boxes}, {"columns": induced}):
         with pytest.raises(ShoalError, match="cannot be extended yet") as error:
             shoal.extend(release, ages(31, 33), AGES.model_copy(update=update))
         assert error.value.code == "recipe.not_available"

@@ -17,10 +17,12 @@ from shoal.cli.flags import (
     About,
     Conf,
     Goals,
+    Ledger,
     Master,
     NoBound,
     RowOrder,
     SaveRecipe,
+    Sign,
     TableFlags,
     Views,
     ViewsBy,
@@ -108,6 +110,8 @@ def anonymize(
         bool,
         typer.Option("--accept-composition", help="Publish even if the tables together reveal too much."),
     ] = False,
+    ledger: Ledger = None,
+    sign: Sign = None,
     analysis: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,6 +164,7 @@ def anonymize(
                 "path": output,
                 "table": output_table,
                 "order": row_order,
+                "ledger": None if ledger is None else str(ledger),
                 **read_views(views, views_by),
             },
             "secrets": {
@@ -179,6 +184,7 @@ def anonymize(
             bound=not no_bound,
             analyses=analysis or (),
             force=force,
+            sign=sign,
         )
         if as_json:
             print_json(result)
@@ -195,6 +201,7 @@ def publish(
     bound: bool = True,
     analyses: Sequence[str] = (),
     force: bool = False,
+    sign: Path | None = None,
 ) -> dict[str, Any]:
     """Run a recipe, write the verified release, and return its numbers, with a progress bar."""
     from shoal.workflow.publish import publish as run
@@ -213,6 +220,7 @@ def publish(
             bound=bound,
             analyses=analyses,
             force=force,
+            sign=sign,
             progress=progress,
             show_plan=None if quiet else partial(say, file=sys.stderr),
             compiling=partial(compiling_in_background, quiet=quiet),

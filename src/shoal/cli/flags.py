@@ -298,6 +298,17 @@ RowOrder = Annotated[
         "--row-order", metavar="WORD", help="Order of the released rows: sorted, or shuffled by the seed."
     ),
 ]
+Ledger = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="Check together with all releases in this ledger, and enter this one; created if missing.",
+    ),
+]
+Sign = Annotated[
+    Path | None, typer.Option("--sign", metavar="KEY", help="Sign the manifest with this private key (PEM).")
+]
 Views = Annotated[
     str | None,
     typer.Option(

@@ -15,10 +15,13 @@ from shoal.cli import (
     attack,
     compare,
     demo,
+    extend,
     hierarchy,
     inspect,
+    keys,
     measure,
     methods,
+    republish,
     risk,
     verify,
     warm,
@@ -35,6 +38,8 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("inspect")(inspect.inspect)
 app.command("anonymize")(anonymize.anonymize)
+app.command("extend")(extend.extend)
+app.command("republish")(republish.republish)
 app.command("verify")(verify.verify)
 app.command("attack")(attack.attack)
 app.command("measure")(measure.measure)
@@ -42,6 +47,7 @@ app.command("risk")(risk.risk)
 app.command("compare")(compare.compare)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.command("web")(web.web)
+app.command("keys")(keys.keys)
 app.command("methods")(methods.methods)
 app.command("warm")(warm.warm)
 

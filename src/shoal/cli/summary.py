@@ -8,8 +8,18 @@ from typing import Any
 
 def summary(result: dict[str, Any]) -> str:
     """Summarize what was released, which goals hold, and whether files were replaced."""
-    lines = [_summary(result)] + (["  replaced existing files"] if result["replaced"] else [])
+    lines = [_summary(result), *record_lines(result)]
+    lines += ["  replaced existing files"] if result["replaced"] else []
     return "\n".join(lines)
+
+
+def record_lines(result: Mapping[str, Any]) -> list[str]:
+    """Say where the signature is, and which entry of which ledger a release is."""
+    lines = [f"  signature: {result['signature']}"] if "signature" in result else []
+    if "ledger" in result:
+        entry = result["ledger"]
+        lines.append(f"  entry {entry['entry']} of the ledger {entry['path']}: {entry['sha256']}")
+    return lines
 
 
 def _summary(result: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 @with_table_flags
 def verify(
     released: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="OUT...",
             help="Released files, or folders of part-00000 and so on; or their manifests; "
             "or postgresql://host/database#table.",
         ),
-    ],
+    ] = None,
     recipe: RecipeOfRelease = None,
     table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     k: KOfRelease = None,
@@ -55,6 +56,14 @@ def verify(
     ] = "duckdb",
     master: Master = None,
     conf: Conf = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", help="Also check this ledger, and that it lists the releases given."),
+    ] = None,
+    public_key: Annotated[
+        Path | None,
+        typer.Option("--public-key", metavar="FILE", help="Check the signatures of manifests (PEM)."),
+    ] = None,
     junit: JUnit = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -65,13 +74,21 @@ def verify(
 
     For a release in several views X.1.csv, X.2.csv and so on, give X.csv: all views are checked.
 
+    With --ledger and no released files, only the ledger is checked: its chain, and the digests of all
+    manifests and releases that it names.
+
     Exit status 0: every promise holds. 1: one does not. 2: bad usage or an unreadable file.
     """
     with reporting(as_json, quiet), naming_flags(recipe is None):
+        from shoal.errors import RecipeError
         from shoal.recipe import Recipe
         from shoal.table.overwriting import refuse_overwriting
         from shoal.table.siblings import release_of
 
+        released = released or []
+        if not released and ledger is None:
+            message = "There is nothing to verify: no release and no ledger is given."
+            raise RecipeError("recipe.invalid", message, "name released files, or --ledger FILE")
         settings = _spark_settings(engine, master, conf, original)
         changes = {
             "input": table.input(),
@@ -91,15 +108,21 @@ def verify(
             raw = None if original is None else location(original)
             for path, asked in releases.items():
                 refuse_overwriting([junit], asked.files | files_read(_files_of(path), raw))
-        verdicts = {path: _check(path, asked, original, settings) for path, asked in releases.items()}
+        verdicts = {
+            path: _check(path, asked, original, settings, public_key) for path, asked in releases.items()
+        }
+        files = [_files_of(release_of(place) if isinstance(place, Path) else place) for place in places]
+        chain = None if ledger is None else _check_ledger(ledger, files, public_key)
         if junit is not None:
-            _write_junit(verdicts, junit)
+            _write_junit(verdicts, chain, junit)
         if as_json:
-            print_json(_in_json(verdicts))
+            print_json(_in_json(verdicts, chain))
         elif not quiet:
             for path, verdict in verdicts.items():
                 say(verdict if len(verdicts) == 1 else f"{path}: {verdict}")
-        if not all(verdict.holds for verdict in verdicts.values()):
+            if chain is not None:
+                say(chain)
+        if not all(verdict.holds for verdict in (*verdicts.values(), *([chain] if chain else []))):
             raise typer.Exit(1)
 
 
@@ -123,20 +146,32 @@ def _spark_settings(
 
 
 def _check(
-    released: Location, asked: Any, original: str | None, settings: tuple[str | None, dict[str, str]] | None
+    released: Location,
+    asked: Any,
+    original: str | None,
+    settings: tuple[str | None, dict[str, str]] | None,
+    public_key: Path | None,
 ) -> Any:
     """Verify with the engine that was chosen."""
     if settings is None:
         from shoal.verifier import verify as check
 
-        return check(released if isinstance(released, Path) else released.dsn, asked, original=original)
+        place = released if isinstance(released, Path) else released.dsn
+        return check(place, asked, original=original, public_key=public_key)
     from shoal.errors import RecipeError
+    from shoal.verifier.signature import with_signature
     from shoal.verifier.spark import spark_session, verify_folder
 
     if not isinstance(released, Path):
         message = "The engine `spark` does not verify a release in a database."
         raise RecipeError("recipe.not_available", message, "leave out --engine spark")
-    return verify_folder(spark_session(*settings), released, asked)
+    return with_signature(verify_folder(spark_session(*settings), released, asked), released, public_key)
+
+
+def _check_ledger(ledger: Path, released: Iterable[Path], public_key: Path | None) -> Any:
+    from shoal.verifier import verify_ledger
+
+    return verify_ledger(ledger, releases=list(released), public_key=public_key)
 
 
 def _files_of(released: Location) -> Path:
@@ -182,17 +217,21 @@ def files_read(released: Path, original: Location | None) -> dict[str, Path]:
     return {**reads, **originals, "the original": original}
 
 
-def _in_json(verdicts: dict[Location, Any]) -> dict[str, Any]:
-    """Return the verdict of one release, or those of several with their paths."""
+def _in_json(verdicts: dict[Location, Any], chain: Any) -> dict[str, Any]:
+    """Return the verdict of one release, or those of several with their paths; then that of a ledger."""
     if len(verdicts) == 1:
         (verdict,) = verdicts.values()
-        return dict(verdict.to_dict())
-    releases = [{"release": str(path), **verdict.to_dict()} for path, verdict in verdicts.items()]
-    return {"holds": all(release["holds"] for release in releases), "releases": releases}
+        found = dict(verdict.to_dict())
+    elif verdicts:
+        releases = [{"release": str(path), **verdict.to_dict()} for path, verdict in verdicts.items()]
+        found = {"holds": all(release["holds"] for release in releases), "releases": releases}
+    else:
+        return dict(chain.to_dict())
+    return found if chain is None else {**found, "ledger": chain.to_dict()}
 
 
-def _write_junit(verdicts: dict[Location, Any], path: Path) -> None:
-    """Write a JUnit file: for each release, one test case for each goal and one for everything else."""
+def _write_junit(verdicts: dict[Location, Any], chain: Any, path: Path) -> None:
+    """Write a JUnit file: test cases for each goal of a release, for the rest of it, and for a ledger."""
     from shoal.cli.junit import write_junit
 
     cases: dict[str, list[str]] = {}
@@ -203,4 +242,6 @@ def _write_junit(verdicts: dict[Location, Any], path: Path) -> None:
             missed = [] if goal.holds else [f"asked {goal.asked}, achieved {goal.achieved}"]
             cases[name] = cases.get(name, []) + missed
         cases[f"{start}promises"] = [f"{problem.code}: {problem.message}" for problem in verdict.problems]
+    if chain is not None:
+        cases["ledger"] = [f"{problem.code}: {problem.message}" for problem in chain.problems]
     write_junit(path, "shoal verify", "shoal.verifier", cases)

@@ -101,10 +101,12 @@ class Companions:
         """
         if not self.are_several:
             return None
+        known = self._known(table)
         try:
             refuse_unavailable(self.recipe)
             self._refuse_other_codes()
-        except ValueError:
+            earlier = [view for path in self.also for view in load_earlier(path, known)]
+        except RecipeError:
             if not self.accepted:
                 raise
             return None  # accepted unchecked
@@ -112,8 +114,6 @@ class Companions:
         k = self.recipe.privacy.k
         by_pseudonym = report_linked(linked(pseudonyms, k), k, accepted=self.accepted)
         again = self._perturbed_again()
-        known = self._known(table)
-        earlier = [view for path in self.also for view in load_earlier(path, known)]
         # What remains possible in projections need not be a union of classes, but reveals no more than those.
         goals = [] if self.are_projections else _goals(self.recipe.privacy.column_goals)
         found = check(encode(table, known), table, [*self.views, *earlier], self.recipe.privacy.k, goals)

@@ -15,7 +15,12 @@ _SAME = 0.5  # share of the smaller recipe's columns from which two releases are
 
 
 def earlier(
-    target: Path, recipe: Recipe, checked: Collection[Path], *, extends: str | None, accepted: bool
+    target: Path,
+    recipe: Recipe,
+    checked: Collection[Path],
+    *,
+    extends: str | Mapping[str, str] | None,
+    accepted: bool,
 ) -> list[Danger]:
     """Find manifests next to `target` of other releases that are probably about the same people.
 
@@ -27,8 +32,8 @@ def earlier(
         What is released.
     checked : collection of Path
         Manifests of releases with which this one was checked.
-    extends : str or None
-        The digest of the release that this one continues.
+    extends : str, mapping of str to str, or None
+        The digest of the release that this one continues; those of its views by title.
     accepted : bool
         Whether the risk of several tables about the same people is accepted.
     """
@@ -49,11 +54,12 @@ def earlier(
     return [Danger("danger.earlier", (), message, {"releases": len(names)}, accepted=accepted)]
 
 
-def _is_alike(manifest: Mapping[str, Any], recipe: Recipe, extends: str | None) -> bool:
+def _is_alike(manifest: Mapping[str, Any], recipe: Recipe, extends: str | Mapping[str, str] | None) -> bool:
     columns = _table(_table(manifest.get("recipe")).get("columns"))
     quasi = {name for name, column in columns.items() if _table(column).get("role") == "quasi"}
     common = set(columns) & set(recipe.columns)
-    if extends is not None and _table(manifest.get("release")).get("sha256") == extends:
+    release = _table(manifest.get("release"))
+    if extends is not None and extends in (release.get("sha256"), release.get("files")):
         return False
     return bool(quasi & set(recipe.quasi)) and len(common) >= _SAME * min(len(columns), len(recipe.columns))
 

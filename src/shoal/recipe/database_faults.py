@@ -18,6 +18,10 @@ def database_faults(recipe: Recipe) -> list[Fault]:
     """Check tables, queries and addresses."""
     faults = _input_faults(recipe.input)
     faults += target_faults(recipe.output.path, recipe.output.table, recipe.shape)
+    if recipe.output.ledger is not None and is_address(recipe.output.path):
+        message = "A ledger does not take releases in a database."
+        hint = f"write the release to a file, or remove {name_of('output', 'ledger')}"
+        faults.append(Fault("recipe.not_available", message, hint))
     if recipe.engine.name == "spark" and any(map(is_address, (recipe.input.path, recipe.output.path))):
         message = "The engine `spark` neither reads from a PostgreSQL database nor writes to one."
         hint = "use the engine local, or export the table to Parquet files"

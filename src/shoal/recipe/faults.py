@@ -440,6 +440,10 @@ def _engine_faults(recipe: Recipe) -> list[Fault]:
         message = "The engine `spark` writes rows in sorted order only."
         hint = f"remove {name_of('output', 'order')}, or use the engine local"
         faults.append(Fault("recipe.not_available", message, hint))
+    if engine.name == "spark" and recipe.output.ledger is not None:
+        message = "A release of the engine `spark` cannot be checked against a ledger."
+        hint = f"remove {name_of('output', 'ledger')}, or use the engine local"
+        faults.append(Fault("recipe.not_available", message, hint))
     if recipe.privacy.risk_goals:
         names = ", ".join(goal.type for goal in recipe.privacy.risk_goals)
         faults.append(_not_yet(f"the goals {names} cell by cell or with Spark"))

@@ -170,6 +170,7 @@ class Output(Section):
     max_set: int = Field(default=20, ge=1)
     spreadsheet_safe: bool = True
     order: Literal["sorted", "shuffled"] = "sorted"
+    ledger: str | None = Field(default=None, min_length=1)  # relative to the working directory, like `path`
 
 
 class Engine(Section):

@@ -30,7 +30,7 @@ def shareable(recipe: Recipe) -> dict[str, Any]:
         data.get("input", {}).pop(key, None)
     if recipe.input.catalog is not None:
         data["input"]["catalog"] = Path(recipe.input.catalog).name
-    for key in ("path", "table"):
+    for key in ("path", "table", "ledger"):
         data.get("output", {}).pop(key, None)
     data.pop("secrets", None)
     if recipe.shape is Shape.TWO_TABLES:

@@ -14,7 +14,7 @@ from typing import Any
 from shoal.recipe import Column, Output, Recipe
 from shoal.table.columns import Encoded
 
-_OF_ALL = ("path", "views", "views_by")  # keys of [output] that concern all views together
+_OF_ALL = ("path", "views", "views_by", "ledger")  # keys of [output] that concern all views together
 
 
 def view_recipes(recipe: Recipe) -> list[Recipe]:

@@ -20,13 +20,14 @@ from shoal.recipe.database_faults import target_faults
 from shoal.release.acceptance import accept, accept_inside
 from shoal.release.manifest import RowsDigest
 from shoal.release.paths import Places
-from shoal.release.writing import note_earlier, typed_frame, write_hierarchy
+from shoal.release.signing import load_key
+from shoal.release.writing import note_earlier, split, typed_frame, write_hierarchy
 from shoal.stages import Progress, stage
 from shoal.table.overwriting import refuse_overwriting, replaces_release
 from shoal.table.postgres.connecting import Database, DatabaseError, opened
 from shoal.table.postgres.replacing import refuse_loss
 from shoal.table.postgres.writing import Target, begin, find_target, give_name, refuse_input, write_staged
-from shoal.table.write import all_or_nothing, check_place, move_into_place, temporary, write_text
+from shoal.table.write import all_or_nothing, check_place, move_into_place, temporary, write_bytes, write_text
 from shoal.verifier import verify_table
 from shoal.verifier.postgres import Stored, digest_of, read_back, verify_inside
 
@@ -35,10 +36,17 @@ if TYPE_CHECKING:
 
 
 def check_database(
-    recipe: Recipe, address: Address, table: str, reads: Mapping[str, Path], *, report: bool, force: bool
+    recipe: Recipe,
+    address: Address,
+    table: str,
+    reads: Mapping[str, Path],
+    *,
+    report: bool,
+    force: bool,
+    signed: bool = False,
 ) -> bool:
     """Refuse a release that cannot be written, before any work is done; return whether one is replaced."""
-    places = _checked_places(recipe, table, reads, report=report, force=force)
+    places = _checked_places(recipe, table, reads, report=report, force=force, signed=signed)
     with _writing(address) as database:
         return _find(database, recipe, address, table, places, force=force).replaced is not None
 
@@ -51,6 +59,7 @@ def write_database(
     report: bool,
     analyses: Sequence[str],
     force: bool,
+    sign: Path | None,
     progress: Progress | None,
 ) -> Path:
     """Write the table, the manifest and the report; see `Release.write`. Return the manifest's path."""
@@ -60,7 +69,8 @@ def write_database(
     if faults := target_faults(address.dsn, table, recipe.shape):
         raise RecipeError.from_faults(faults)
     assert table is not None
-    places = _checked_places(recipe, table, release.reads, report=report, force=force)
+    key = None if sign is None else load_key(sign)
+    places = _checked_places(recipe, table, release.reads, report=report, force=force, signed=key is not None)
     note_earlier(release, places.target)
     with ExitStack() as stack:
         charts = stack.enter_context(charts_meanwhile(release)) if report else []
@@ -73,28 +83,33 @@ def write_database(
         with stage(release.timings, "verify", progress) as tick:
             digest = _verify(release, database, target, staged, tick)
         release.numbers.wait_for_bound(progress)
-        manifest, *others = made
-        text = json.dumps(release.manifest(digest), indent=2, ensure_ascii=False)
-        write_text(text + "\n", manifest)
+        _, manifest, reports, hierarchies, signatures = split(made, places)
+        text = json.dumps(release.manifest(digest), indent=2, ensure_ascii=False) + "\n"
+        write_text(text, manifest)
+        if key is not None:
+            write_bytes(key.sign(text.encode()), signatures[0])
         if report:
             with stage(release.timings, "report", progress):
                 (page,) = report_texts(release, places.reported, [digest], charts, analyses)
-                write_text(page, others[0])
-        for name, file in zip(places.hierarchies, others[len(places.reports) :], strict=True):
+                write_text(page, reports[0])
+        for name, file in zip(places.hierarchies, hierarchies, strict=True):
             write_hierarchy(recipe, name, file)
         give_name(database, target, staged)  # last: from here on readers of an earlier release wait
-        with all_or_nothing(*places.all):
+        stale = places.stale()
+        with all_or_nothing(*places.all, *stale):
             for file, place in zip(made, places.all, strict=True):
                 move_into_place(file, place)
+            for file in stale:
+                file.unlink()
             database.commit()
     return places.manifest
 
 
 def _checked_places(
-    recipe: Recipe, table: str, reads: Mapping[str, Path], *, report: bool, force: bool
+    recipe: Recipe, table: str, reads: Mapping[str, Path], *, report: bool, force: bool, signed: bool
 ) -> Places:
     """Return where the files go; refuse to replace files that are read, or of another recipe."""
-    places = Places.of_table(recipe, table, report=report)
+    places = Places.of_table(recipe, table, report=report, signed=signed)
     check_place(places.target)
     refuse_overwriting(places.all, reads)
     replaces_release(places.all, places.manifest, _digest(recipe), force=force)

@@ -16,6 +16,7 @@ from shoal.errors import OutputError
 from shoal.recipe import EXTENSIONS, Recipe, shareable, shared_digest
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
+from shoal.release.signing import load_key, signature_path
 from shoal.release.writing import note_earlier
 from shoal.stages import Progress, stage
 from shoal.table.leftovers import prefix, remove_leftovers
@@ -27,12 +28,15 @@ from shoal.table.write import (
     report_path,
     temporary,
     unwritable,
+    write_bytes,
     write_text,
 )
 from shoal.verifier import Verdict, verify
 from shoal.verifier.spark import verify_folder, verify_frame
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from shoal.release.release import Release
 
 FORMATS = (".parquet", ".csv")
@@ -60,10 +64,12 @@ def write_folder(
     *,
     report: bool,
     force: bool,
+    sign: Path | None,
     progress: Progress | None,
 ) -> Path:
     """Write the folder, the manifest and the report; see `Release.write`."""
     target = Path(path or release.recipe.output.path or "")
+    key = None if sign is None else load_key(sign)
     check_folder(target)
     note_earlier(release, target)
     places = [target, manifest_path(target), *([report_path(target)] if report else [])]
@@ -80,7 +86,7 @@ def write_folder(
         with stage(release.timings, "verify", progress) as tick, watched(rows.spark, tick):
             _verify_written(release, rows, made)
             digests = file_digests(rows.spark, made)
-        _finish(release, made, places, digests, report=report, progress=progress)
+        _finish(release, made, places, digests, report=report, key=key, progress=progress)
     return target
 
 
@@ -160,22 +166,34 @@ def _finish(
     digests: dict[str, str],
     *,
     report: bool,
+    key: Ed25519PrivateKey | None,
     progress: Progress | None,
 ) -> None:
-    """Write manifest and report, and give everything its name: all or nothing."""
+    """Write manifest, signature and report, and give everything its name: all or nothing."""
     from shoal.release.reports import report_texts
 
     target, manifest, *reports = places
-    with temporary(manifest) as manifest_file, temporary(report_path(target)) as report_file:
-        text = json.dumps(release.manifest(digests), indent=2, ensure_ascii=False)
-        write_text(text + "\n", manifest_file)
+    signature = signature_path(manifest)
+    with (
+        temporary(manifest) as manifest_file,
+        temporary(signature) as signature_file,
+        temporary(report_path(target)) as report_file,
+    ):
+        text = json.dumps(release.manifest(digests), indent=2, ensure_ascii=False) + "\n"
+        write_text(text, manifest_file)
+        if key is not None:
+            write_bytes(key.sign(text.encode()), signature_file)
         if report:
             with stage(release.timings, "report", progress):
                 also = " and DuckDB" if _is_verified_twice(release) else ""
                 (page,) = report_texts(release, [target.name], [None], files=len(digests), also=also)
                 write_text(page, report_file)
-        with all_or_nothing(manifest, *reports), _replaced(target, made):
+        with all_or_nothing(manifest, signature, *reports), _replaced(target, made):
             move_into_place(manifest_file, manifest)
+            if key is None:
+                signature.unlink(missing_ok=True)  # that of an earlier manifest
+            else:
+                move_into_place(signature_file, signature)
             for place in reports:
                 move_into_place(report_file, place)
 

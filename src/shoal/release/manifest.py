@@ -50,6 +50,7 @@ def manifest(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
         **_measured(numbers, with_bound=shape.is_generalized),
         **({"views": _views(release, digests)} if shape is Shape.VIEWS else {}),
         **_composition(release),
+        **({} if release.ledger is None else {"ledger": release.ledger.place}),
         "dangers": own_dangers(release),
         "protection": list(release.protection),
         "versions": versions(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from shoal.recipe import Recipe, Shape, file_of_table, induced_file
+from shoal.release.signing import signature_path
 from shoal.table.siblings import listed_tables, part_paths, refuse_siblings, stale_views, view_paths
 from shoal.table.write import check_target, manifest_path, report_path
 
@@ -26,6 +27,8 @@ class Places:
         One for each table that has a report; none if no report is asked for.
     hierarchies : dict of str to Path
         Induced hierarchies, by column.
+    signatures : list of Path
+        The signature of the manifest; none if it is not signed.
     """
 
     shape: Shape
@@ -34,29 +37,33 @@ class Places:
     manifest: Path
     reports: list[Path]
     hierarchies: dict[str, Path]
+    signatures: list[Path]
 
     @classmethod
-    def of(cls, recipe: Recipe, target: Path, *, report: bool) -> Places:
+    def of(cls, recipe: Recipe, target: Path, *, report: bool, signed: bool = False) -> Places:
         """Return where the files of a release go."""
-        shape = recipe.shape
-        match shape:
+        match recipe.shape:
             case Shape.VIEWS:
                 tables = view_paths(target, len(recipe.views))
             case Shape.TWO_TABLES:
                 tables = list(part_paths(target))
             case _:
                 tables = [target]
-        return cls._beside(recipe, target, tables, report=report)
+        return cls._beside(recipe, target, tables, report=report, signed=signed)
 
     @classmethod
-    def of_table(cls, recipe: Recipe, table: str, *, report: bool) -> Places:
+    def of_table(cls, recipe: Recipe, table: str, *, report: bool, signed: bool = False) -> Places:
         """Return where the files about a table in a database go: to the working directory."""
-        return cls._beside(recipe, file_of_table(table), [], report=report)
+        return cls._beside(recipe, file_of_table(table), [], report=report, signed=signed)
 
     @classmethod
-    def _beside(cls, recipe: Recipe, target: Path, tables: list[Path], *, report: bool) -> Places:
+    def _beside(
+        cls, recipe: Recipe, target: Path, tables: list[Path], *, report: bool, signed: bool
+    ) -> Places:
         hierarchies = {name: induced_file(target, name) for name in recipe.induced}
-        places = cls(recipe.shape, target, tables, manifest_path(target), [], hierarchies)
+        manifest = manifest_path(target)
+        signatures = [signature_path(manifest)] if signed else []
+        places = cls(recipe.shape, target, tables, manifest, [], hierarchies, signatures)
         reports = [report_path(target.with_name(name)) for name in places.reported] if report else []
         return replace(places, reports=reports)
 
@@ -69,7 +76,7 @@ class Places:
     @property
     def all(self) -> list[Path]:
         """All files, tables first."""
-        return [*self.tables, self.manifest, *self.reports, *self.hierarchies.values()]
+        return [*self.tables, self.manifest, *self.reports, *self.hierarchies.values(), *self.signatures]
 
     def check(self) -> None:
         """Refuse a place where the tables cannot be written, before any work is done.
@@ -84,8 +91,9 @@ class Places:
         self.stale()
 
     def stale(self) -> list[Path]:
-        """List the views that an earlier release had beyond those of this one."""
-        return stale_views(self.target, len(self.tables)) if self.shape is Shape.VIEWS else []
+        """List what an earlier release had beyond this one: views, and the signature of its manifest."""
+        views = stale_views(self.target, len(self.tables)) if self.shape is Shape.VIEWS else []
+        return [*views, *stale_signatures(self.manifest, self.signatures)]
 
     def _of_other_shapes(self) -> list[Path]:
         """List the paths that tables of other shapes would have."""
@@ -93,3 +101,9 @@ class Places:
             return [self.target, report_path(self.target), *part_paths(self.target)]
         listed = [file for file in listed_tables(self.target) if file not in self.tables]
         return [self.target, *listed] if self.shape is Shape.TWO_TABLES else listed
+
+
+def stale_signatures(manifest: Path, signatures: list[Path]) -> list[Path]:
+    """List the signature of an earlier manifest if this one is not signed."""
+    found = signature_path(manifest)
+    return [found] if found.is_file() and found not in signatures else []

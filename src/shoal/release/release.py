@@ -20,6 +20,7 @@ from shoal.measure.loss import Loss
 from shoal.recipe import Address, Recipe, Shape, located
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
+from shoal.release.ledger import Ledger
 from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
 from shoal.release.risk import released_risk
@@ -78,8 +79,12 @@ class Release:
         The files that it was made from, by description. Nothing is ever written to them.
     kinds : dict of str to dict
         For each quasi column: its `kind`, and whether it was `found` or given in the recipe.
-    extends : str, optional
-        The digest of the earlier release that this one extends.
+    extends : str or mapping of str to str, optional
+        The digest of the earlier release that this one extends; those of its views by title.
+    extended : Path, optional
+        Its file.
+    ledger : Ledger, optional
+        The ledger that this release was checked against, as it was then; `write` enters the release into it.
     protection : tuple of dict
         What was done to single columns, and how far it moved them.
     """
@@ -101,7 +106,9 @@ class Release:
     reads: Mapping[str, Path] = field(default_factory=dict)
     kinds: dict[str, dict[str, str | bool]] = field(default_factory=dict)
 
-    extends: str | None = None
+    extends: str | Mapping[str, str] | None = None
+    extended: Path | None = None
+    ledger: Ledger | None = None
     protection: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -207,6 +214,7 @@ class Release:
         report: bool = False,
         analysis: str | Sequence[str] = (),
         force: bool = False,
+        sign: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
         """Write the release and its manifest; verify every file before any gets its name.
@@ -230,10 +238,13 @@ class Release:
             Formulas such as `"dead ~ age + bmi"` for the report, as in `utility`.
         force : bool, default False
             Replace whatever is there; without it, only a release of the same recipe is replaced.
+        sign : str or Path, optional
+            A private key (Ed25519, PEM) to sign the manifest with: X.csv.manifest.json.sig.
         progress : callable, optional
             Called with the name of a stage and the fraction that is done.
         """
         formulas = _formulas(analysis)
+        key = None if sign is None else Path(sign)
         if isinstance(self.parts[0].frame, Distributed):
             from shoal.release.folder import write_folder
 
@@ -241,7 +252,7 @@ class Release:
                 message = "Analyses cannot be compared for a table that Spark holds."
                 raise RecipeError("recipe.not_available", message, "leave the analysis out")
             return write_folder(
-                self, self.parts[0].frame, path, report=report, force=force, progress=progress
+                self, self.parts[0].frame, path, report=report, force=force, sign=key, progress=progress
             )
         target = located(path or self.recipe.output.path or "")
         if isinstance(target, Address):
@@ -254,9 +265,12 @@ class Release:
                 report=report,
                 analyses=formulas,
                 force=force,
+                sign=key,
                 progress=progress,
             )
-        return write_release(self, path, report=report, analyses=formulas, force=force, progress=progress)
+        return write_release(
+            self, path, report=report, analyses=formulas, force=force, sign=key, progress=progress
+        )
 
     def report(self, path: str | Path, *, analysis: str | Sequence[str] = ()) -> Path:
         """Write the HTML report about this release as one self-contained file.

@@ -17,6 +17,7 @@ from shoal.recipe import Recipe, Shape, shareable, shared_digest
 from shoal.release.manifest import EARLIER
 from shoal.release.parts import Part
 from shoal.release.paths import Places
+from shoal.release.signing import load_key
 from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.formats import is_text
@@ -28,6 +29,7 @@ from shoal.table.write import (
     move_into_place,
     sha256,
     temporary,
+    write_bytes,
     write_table,
     write_text,
 )
@@ -43,20 +45,24 @@ def write_release(
     report: bool,
     analyses: Sequence[str],
     force: bool,
+    sign: Path | None,
     progress: Progress | None,
 ) -> Path:
     """Write all files of a release; see `Release.write`."""
     from shoal.release.reports import charts_meanwhile, report_texts
 
     target = Path(path or release.recipe.output.path or "")
-    places = Places.of(release.recipe, target, report=report)
+    key = None if sign is None else load_key(sign)
+    places = Places.of(release.recipe, target, report=report, signed=key is not None)
     places.check()
     note_earlier(release, target)
     refuse_replacing(release, places, force=force)
     with ExitStack() as stack:
+        if release.ledger is not None:
+            stack.enter_context(release.ledger.locked(target))
         charts = stack.enter_context(charts_meanwhile(release)) if report else []
         made = [stack.enter_context(temporary(place)) for place in places.all]
-        tables, manifest, reports, hierarchies = _split(made, places)
+        tables, manifest, reports, hierarchies, signatures = split(made, places)
         with stage(release.timings, "write", progress) as tick:
             for at, part in enumerate(release.parts):
                 _write_part(part, tables[at])
@@ -65,8 +71,10 @@ def write_release(
             release.verify_files(tables, tick)
         release.numbers.wait_for_bound(progress)
         digests = [sha256(file) for file in tables]
-        text = json.dumps(release.manifest(*digests), indent=2, ensure_ascii=False)
-        write_text(text + "\n", manifest)
+        text = json.dumps(release.manifest(*digests), indent=2, ensure_ascii=False) + "\n"
+        write_text(text, manifest)
+        if key is not None:
+            write_bytes(key.sign(text.encode()), signatures[0])
         if report:
             with stage(release.timings, "report", progress) as tick:
                 pages = report_texts(release, places.reported, digests, charts, analyses)
@@ -75,7 +83,7 @@ def write_release(
                     tick((at + 1) / len(reports))
         for name, file in zip(places.hierarchies, hierarchies, strict=True):
             write_hierarchy(release.recipe, name, file)
-        _move(made, places)
+        _move(made, places, release, text)
     return target
 
 
@@ -98,7 +106,11 @@ def write_reports(release: Release, target: Path, analyses: Sequence[str]) -> No
 
 def refuse_replacing(release: Release, places: Places, *, force: bool) -> None:
     """Refuse to replace files that were read, or that are not a release of the same recipe."""
-    refuse_overwriting([*places.all, *places.stale()], release.reads)
+    reads = dict(release.reads)
+    if release.ledger is not None:
+        release.ledger.refuse_replacing(places.target)
+        reads["the ledger"] = release.ledger.path
+    refuse_overwriting([*places.all, *places.stale()], reads)
     replaces_release(places.all, places.manifest, shared_digest(shareable(release.recipe)), force=force)
 
 
@@ -115,13 +127,14 @@ def note_earlier(release: Release, target: Path) -> None:
     warn_of(found)
 
 
-def _split(
+def split(
     made: Sequence[Path], places: Places
-) -> tuple[Sequence[Path], Path, Sequence[Path], Sequence[Path]]:
-    """Return the tables, the manifest, the reports and the hierarchies."""
-    number = len(places.tables)
-    last = number + 1 + len(places.reports)
-    return made[:number], made[number], made[number + 1 : last], made[last:]
+) -> tuple[Sequence[Path], Path, Sequence[Path], Sequence[Path], Sequence[Path]]:
+    """Return the tables, the manifest, the reports, the hierarchies and the signatures."""
+    file = dict(zip(places.all, made, strict=True))
+    groups = (places.tables, places.reports, places.hierarchies.values(), places.signatures)
+    tables, reports, hierarchies, signatures = ([file[place] for place in group] for group in groups)
+    return tables, file[places.manifest], reports, hierarchies, signatures
 
 
 def write_hierarchy(recipe: Recipe, name: str, path: Path) -> None:
@@ -158,10 +171,16 @@ def typed(values: pl.Series) -> pl.Series:
     return values
 
 
-def _move(made: Sequence[Path], places: Places) -> None:
-    """Give all files their names, and remove views that this release no longer has."""
-    stale = places.stale()
-    with all_or_nothing(*places.all, *stale):
+def _move(made: Sequence[Path], places: Places, release: Release, manifest: str) -> None:
+    """Give all files their names, and remove views that this release no longer has.
+
+    The entry in the ledger comes first: if the process is killed in between, the ledger names a release that
+    is not complete, which is found, but never lacks one that may have been published.
+    """
+    stale, ledger = places.stale(), release.ledger
+    with all_or_nothing(*places.all, *stale, *([ledger.path] if ledger else [])):
+        if ledger is not None:
+            ledger.append(ledger.line(places.target, manifest, shareable(release.recipe), release.extended))
         for temporary_file, place in zip(made, places.all, strict=True):
             move_into_place(temporary_file, place)
         for file in stale:

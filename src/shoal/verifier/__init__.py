@@ -5,17 +5,20 @@ classes, the goals and the published forms are computed independently.
 """
 
 from shoal.verifier.check import verify, verify_table
+from shoal.verifier.ledger import LedgerVerdict, verify_ledger
 from shoal.verifier.several_views import promised_views, worst_goals
 from shoal.verifier.two_tables import verify_part_files, verify_part_tables
 from shoal.verifier.verdict import PROBLEMS, MeasuredGoal, Problem, Verdict
 
 __all__ = [
     "PROBLEMS",
+    "LedgerVerdict",
     "MeasuredGoal",
     "Problem",
     "Verdict",
     "promised_views",
     "verify",
+    "verify_ledger",
     "verify_part_files",
     "verify_part_tables",
     "verify_table",

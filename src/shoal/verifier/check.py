@@ -54,6 +54,7 @@ from shoal.verifier.several_views import (
     view_digest_problems,
     view_files,
 )
+from shoal.verifier.signature import with_signature
 from shoal.verifier.two_tables import verify_parts
 from shoal.verifier.verdict import Problem, Verdict, conclude, count
 
@@ -71,6 +72,7 @@ def verify(
     rows: int | None = None,
     manifest: bool = True,
     subjects: pa.Array | None = None,
+    public_key: str | Path | None = None,
 ) -> Verdict:
     """Recompute every promise of a release from the file alone.
 
@@ -96,6 +98,8 @@ def verify(
     subjects : pyarrow.Array, optional
         The person of each row of the file, in its order; never released, so only the maker has it. With it,
         k and all goals count people instead of rows.
+    public_key : str or Path, optional
+        The key (Ed25519, PEM) with which the manifest must be signed.
 
     Returns
     -------
@@ -114,6 +118,20 @@ def verify(
     if isinstance(place, Address):
         return _verify_stored(place, recipe, original, rows, manifest=manifest)
     recipe = recipe.beside(path)
+    verdict = _verdict(path, recipe, original, rows, subjects, manifest=manifest)
+    return with_signature(verdict, path, public_key) if manifest or public_key is not None else verdict
+
+
+def _verdict(
+    path: str | Path,
+    recipe: Recipe,
+    original: str | Path | pa.Table | None,
+    rows: int | None,
+    subjects: pa.Array | None,
+    *,
+    manifest: bool,
+) -> Verdict:
+    """Verify a release of any shape; see `verify`."""
     if recipe.shape is Shape.TWO_TABLES:
         if original is not None and (not isinstance(original, (str, Path)) or is_address(str(original))):
             message = "A release of the method `anatomy` can be compared only with a file."

@@ -42,6 +42,8 @@ PROBLEMS: dict[str, str] = {
     "verify.not_verifiable": "A non-homogeneous release (NH) can be verified only against its original.",
     "verify.order": "Shuffled rows are not in the order that the seed gives, and may follow the input.",
     "verify.digest": "The file is not the one that its manifest describes.",
+    "verify.signature": "The manifest has no signature, or one that does not belong to the given key.",
+    "verify.ledger": "The ledger was changed, or a manifest or a release is not the one that it describes.",
     "verify.manifest": "The manifest has numbers that differ from those of the file.",
     "verify.rows": "The file does not have the number of rows that its maker says it released.",
     "verify.original_rows": "The file has more rows than the original, or leaves out more than is allowed.",

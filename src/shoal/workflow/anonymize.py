@@ -45,6 +45,7 @@ def anonymize(
     views_by: str | None = None,
     order: str | None = None,
     about: Mapping[str, str] | None = None,
+    ledger: str | Path | None = None,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
     bound: bool = True,
@@ -88,6 +89,9 @@ def anonymize(
         The order of the released rows: sorted by their values, or shuffled by the seed.
     about : mapping of str to str, optional
         `purpose`, `author`, `recipient` and `date`, for the manifest and the report.
+    ledger : str or Path, optional
+        The list of all releases about the same people. This release is checked together with all of them,
+        and `write` adds it to the list.
     also : iterable of str or Path, optional
         Manifests of earlier releases about the same people. What all tables reveal together is checked,
         and refused if it is too much.
@@ -132,7 +136,12 @@ def anonymize(
         "columns": columns,
         "privacy": {"k": smallest, "goal": given},
         "method": chosen,
-        "output": {"views": views, "views_by": views_by, "order": order},
+        "output": {
+            "views": views,
+            "views_by": views_by,
+            "order": order,
+            "ledger": None if ledger is None else str(ledger),
+        },
         "about": dict(about or {}),
     }
     if recipe is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,33 +12,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
-from shoal.arrays import IntArray
 from shoal.bound.lower_bound import NO_BOUND
-from shoal.cluster.systematic import Systematic
+from shoal.composition.companions import Companions
+from shoal.composition.view import View
 from shoal.dangers import Values, refuse, unique_raw
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import Loss
+from shoal.measure.released import classes_of
 from shoal.recipe import Recipe, Shape
-from shoal.recipe.options import SystematicOptions
-from shoal.recode.inside import narrowest_class
 from shoal.recode.publish import publish
+from shoal.recode.view_columns import narrowed, view_recipes
 from shoal.release.manifest import Digest
 from shoal.release.parts import Numbers, Part
+from shoal.release.parts import together as all_numbers
 from shoal.release.release import Release
-from shoal.stages import Progress, Tick, stage
+from shoal.stages import Progress, stage
 from shoal.table import frames
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
 from shoal.table.given import table_of
 from shoal.table.orders import with_orders
 from shoal.table.read import read_release
-from shoal.table.shuffling import written_order
+from shoal.table.sensitive import comparable
+from shoal.table.siblings import view_paths, view_titles
 from shoal.table.write import manifest_path, sha256
-from shoal.verifier import MeasuredGoal, Verdict, verify, verify_table
+from shoal.verifier import MeasuredGoal, Verdict, promised_views, verify, verify_table
+from shoal.workflow.newcomers import METHOD, Placed, place
+from shoal.workflow.prepare import read_ledger
+from shoal.workflow.stacking import together
 
 _UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
-_METHOD, _REASON = "systematic", "extend: for the new classes; the earlier ones stay as they are"
+_REASON = "extend: for the new classes; the earlier ones stay as they are"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -60,12 +67,15 @@ class Extension(Release):
     added : int
         New rows released: `released` = `earlier` + `added`.
     joined : int
-        How many of them are in a class that the earlier release already has.
+        How many of them are in a class that the earlier release already has; in several views, in the view
+        where these are fewest.
     new_classes : int
-        Classes that the earlier release does not have.
+        Classes that the earlier release does not have; in several views, those of all views.
     held_back : pandas, Polars or Arrow frame
-        The new rows that cannot be released yet, fewer than k, as they were given. They are raw data:
-        keep them with the raw table, and pass them in again with the next rows.
+        The new rows that cannot be released yet, because they are too few or too much alike, as they were
+        given. They are raw data: keep them with the raw table, and pass them in again with the next rows.
+    added_tables : tuple of tuples of pyarrow.Table and pyarrow.Array or None
+        For each view the rows added, and the people of these rows: for the verifier, never written.
     """
 
     earlier: int
@@ -73,12 +83,37 @@ class Extension(Release):
     joined: int
     new_classes: int
     held_back: Any
+    added_tables: tuple[tuple[pa.Table, pa.Array | None], ...] = ()
 
     def manifest(self, *digests: Digest) -> dict[str, Any]:
         """Return what may be published with the release: no losses, and not how many rows are held back."""
         known = super().manifest(*digests)
-        extends = {"sha256": self.extends, "rows": self.earlier}
-        return {"extends": extends, **{key: known[key] for key in known if key not in _UNKNOWN}}
+        digests_then = (
+            {"files": dict(self.extends)} if isinstance(self.extends, Mapping) else {"sha256": self.extends}
+        )
+        views = [{key: view[key] for key in view if key not in _UNKNOWN} for view in known.get("views", [])]
+        return {
+            "extends": {**digests_then, "rows": self.earlier},
+            **{key: known[key] for key in known if key not in _UNKNOWN},
+            **({"views": views} if views else {}),
+        }
+
+    def verify(self) -> None:
+        """Let another engine recompute every promise: of the whole table, and of the rows added alone."""
+        super().verify()
+        self.verify_added()
+
+    def verify_added(self) -> None:
+        """Raise unless the rows added, which anyone with both releases can tell apart, keep every promise."""
+        for at, recipe in enumerate(_promised(self.recipe) if self.added else ()):
+            table, people = self.added_tables[at]
+            verdict = verify_table(table, recipe, rows=self.added, subjects=people)
+            if not verdict.holds:
+                broken = " ".join(f"{problem.code}: {problem.message}" for problem in verdict.problems)
+                message = (
+                    f"The new rows by themselves do not keep the promises; nothing was released. {broken}"
+                )
+                raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers."""
@@ -97,31 +132,53 @@ class Extension(Release):
 
 
 def extend(
-    release: str | Path | Release, data: Any, recipe: Recipe, *, progress: Progress | None = None
+    release: str | Path | Release,
+    data: Any,
+    recipe: Recipe,
+    *,
+    ledger: str | Path | None = None,
+    accept_composition: bool = False,
+    target: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Extension:
     """Add new rows to an earlier release; hold back those that would be too few.
 
     Anyone who has both releases can compare them and see which rows are new, class by class. So
-    every class that gets new rows gets at least k, and nothing that was published before changes:
+    every class that gets new rows gets at least k, which meet all goals by themselves, and nothing that was
+    published before changes:
 
     1. Each new row that is inside published classes is assigned to the narrowest of them (least
-       weighted published cost, then the first in canonical order). Where k or more rows are assigned
-       to one class, they join it, and its published values stay the same.
-    2. All other new rows, if there are at least k, form classes of their own by systematic
+       weighted published cost, then the first in canonical order). Where those assigned to one class are k
+       or more and meet the goals, they join it, and its published values stay the same.
+    2. All other new rows form classes of their own, each of k or more that meet the goals, by systematic
        clustering with the recipe's seed. A class with the same published values as an earlier one
        is merged with it.
-    3. Fewer than k rows are held back.
+    3. Rows are held back where they are fewer than k, or where the goals cannot be met with them.
 
-    Rows that can join a class do so even if too few rows then remain for step 2.
+    Rows that can join a class do so even if too few rows then remain for step 2. With a subject column, k
+    and the goals count the people of the new rows.
+
+    Where a goal compares each class with the whole release (t-closeness, beta-likeness, delta-disclosure),
+    and in several views, no row joins a published class. New classes are then compared with the new rows; the
+    views show the columns of one clustering of the new rows, so together they reveal no more than that.
 
     Parameters
     ----------
     release : str, Path or Release
-        The earlier release. It is verified first.
+        The earlier release. It is verified first. For several views, the name that they share: X.csv.
     data : pandas, Polars or Arrow frame
         The new rows, raw, with the columns that the earlier raw table had.
     recipe : Recipe
         That of the earlier release. It must publish ranges as text.
+    ledger : str or Path, optional
+        The ledger that has the earlier release, or [output] ledger of the recipe. The new rows are checked
+        together with the releases in it, other than those that this one extends; `write` enters the
+        extension.
+    accept_composition : bool, default False
+        Extend even if they reveal too much together.
+    target : str or Path, optional
+        Where the extension will be written, if that is known: a run that was killed while it wrote that
+        release is finished.
     progress : callable, optional
         Called with the name of a stage and the fraction that is done.
 
@@ -139,6 +196,8 @@ def extend(
     ------
     PromiseError
         When the earlier release does not hold.
+    InfeasibleError
+        When the earlier classes, compared with the whole extension, no longer meet a goal.
     RecipeError, DataError, HierarchyError
         When the new rows do not fit the recipe, the recipe asks for what cannot be extended
         (`recipe.not_available`), or a column whose kind the recipe leaves open is now of another kind.
@@ -146,17 +205,21 @@ def extend(
     Notes
     -----
     [kabir2011]_ let new rows join, and widen, classes that are already published. Anyone who compares
-    the releases then learns where the new rows are; so here published classes are frozen.
+    the releases then learns where the new rows are, and can exclude rows of a class for somebody whose time
+    of arrival is known: the forward, cross and backward attacks of [fung2008]_. So here published classes
+    are frozen, and what remains after any exclusion is an earlier class, or new rows that are k or more.
 
     What can still be learned is which rows are new, and so that a person known to be new is among the
     new rows of a class. These are at least k rows, but not the whole class. Never add a row that was
-    released before, or a person who is already in the release: k counts rows, and a person with two
-    rows hides among fewer than k others.
+    released before, or a person who is already in the release: that person then hides among those who
+    are in both.
 
     References
     ----------
     .. [kabir2011] Kabir, Wang, Bertino. Efficient Systematic Clustering Method for k-Anonymization.
        Acta Informatica 48 (2011). doi:10.1007/s00236-010-0131-6
+    .. [fung2008] Fung, Wang, Fu, Pei. Anonymity for Continuous Data Publishing. EDBT 2008.
+       doi:10.1145/1353343.1353378
 
     Examples
     --------
@@ -171,49 +234,67 @@ def extend(
     """
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
+    if ledger is not None:
+        recipe = recipe.changed({"output": {"ledger": str(ledger)}})
     _refuse_unavailable(recipe)
+    entered = read_ledger(recipe, target)
+    outside = [] if entered is None else entered.outside(_file_of(release))
+    companions = Companions.of(recipe, outside, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
         # A lazy frame is collected once; None would mean the recipe's own input.
         given = frames.to_polars(data) if data is None or isinstance(data, pl.LazyFrame) else data
-        table = table_of(given, recipe)
+        table = table_of(given, recipe, also=companions.known_before())
         asked, recipe = recipe, with_orders(recipe, table)
-        earlier, digest = _read_earlier(release, recipe)
+        recipes = view_recipes(recipe) if recipe.shape is Shape.VIEWS else [recipe]
+        earlier, digest = _read_earlier(release, recipe, recipes)
     with stage(timings, "encode", progress):
         all_rows = encode(table, recipe)
         encoded = all_rows.take(~_left_out(all_rows, recipe))
     with stage(timings, "cluster", progress) as tick:
-        frozen = _classes(earlier, recipe)
-        box = _joined_box(encoded, frozen, recipe.privacy.k)
-        rest = encoded.take(box < 0)
-        labels = _cluster(rest, recipe, tick)
+        frozen = _classes(earlier[0], recipe) if len(recipes) == 1 else None
+        placed = place(encoded, frozen, recipe, tick)
     with stage(timings, "recode", progress):
-        texts, rows = _texts(encoded, frozen, box, rest, labels, recipe)
-        added = _added(table, texts, rows, recipe)
-        sizes = _sizes(earlier, added, recipe)
-        frame = _together(earlier, added, recipe)
-    held = np.sort(rest.order) if labels is None else np.zeros(0, np.int64)
-    numbers = _numbers(sizes, all_rows.n_rows - encoded.n_rows, recipe.privacy.k)
+        texts, rows = _texts(encoded, frozen, placed, recipes)
+        added = [
+            _added(table, of_view, encoded.order[rows], r) for of_view, r in zip(texts, recipes, strict=True)
+        ]
+        sizes = [_sizes(e, a, r) for e, a, r in zip(earlier, added, recipes, strict=True)]
+        whole = [together(e, a, r) for e, a, r in zip(earlier, added, recipes, strict=True)]
+    people = None if encoded.person is None else pa.array(encoded.person[rows])
+    suppressed = all_rows.n_rows - encoded.n_rows
+    parts = _parts(whole, sizes, suppressed, recipe, recipes)
+    numbers = parts[0].numbers
+    if len(parts) > 1:
+        numbers = all_numbers(parts, min(part.numbers.released for part in parts) + suppressed)
     extension = Extension(
-        parts=(Part("", frame, recipe, numbers),),
+        parts=tuple(parts),
         numbers=numbers,
         rows=numbers.released + numbers.suppressed,
-        method=_METHOD,
+        method=METHOD,
         reason=_REASON,
         seed=recipe.method.seed,
         **_counts(sizes),
         recipe=recipe,
         timings=timings,
         kind=frames.kind_of(data),
-        held_back=_rows_of(given, held),
+        held_back=_rows_of(given, np.sort(encoded.order[placed.held_back])),
+        added_tables=tuple((part.to_arrow(), people) for part in added),
         extends=digest,
+        extended=None if isinstance(release, Release) else Path(release).absolute(),
         reads=recipe.files | _earlier_reads(release),
         kinds=kinds_of(all_rows, asked),
+        also=tuple(entered.manifests) if entered is not None else (),
+        accepts_composition=accept_composition,
+        ledger=entered,
+        composition=_checked(companions, table, encoded, rows, texts, recipes),
     )
-    refuse(unique_raw(Values(frame), recipe), recipe)
+    # Whose the earlier rows are is not known: where people are counted, only the new rows can be looked at.
+    for frame, of_view in zip(whole, recipes, strict=True):
+        refuse(unique_raw(Values(frame if recipe.subject is None else table), of_view), of_view)
     with stage(timings, "verify", progress):
         extension.verify()
-    _warn_unprotected(added, recipe)
+    _warn_unprotected(added[0], recipes[0])
     return extension
 
 
@@ -223,12 +304,12 @@ def _refuse_unavailable(recipe: Recipe) -> None:
     reasons = {
         f'values = "{output.values}"': output.values != "generalize",
         f'bounds_as = "{output.bounds_as}"': output.bounds_as != "text",
-        "goals besides k": bool(recipe.privacy.goal),
-        "a subject column": bool(recipe.named("subject")),
+        "goals about the risk of re-identification": bool(recipe.privacy.risk_goals),
         "an induced hierarchy": bool(recipe.induced),
         "perturbed columns": bool(recipe.perturbed),
         "pseudonyms": bool(recipe.pseudonyms),
-        recipe.shape.value: recipe.shape is not Shape.CLASSES,
+        "suppressed cells": bool(recipe.privacy.suppress_cells),
+        recipe.shape.value: recipe.shape not in (Shape.CLASSES, Shape.VIEWS),
     }
     found = [what for what, applies in reasons.items() if applies]
     if found:
@@ -237,24 +318,54 @@ def _refuse_unavailable(recipe: Recipe) -> None:
         raise RecipeError("recipe.not_available", message, hint)
 
 
-def _read_earlier(release: str | Path | Release, recipe: Recipe) -> tuple[pl.DataFrame, str | None]:
-    """Verify the earlier release and return its rows, quasi columns as texts, and its file's digest."""
+def _promised(recipe: Recipe) -> list[Recipe]:
+    """Return what is promised for each table, as the verifier sees it."""
+    return promised_views(recipe) if recipe.shape is Shape.VIEWS else [recipe]
+
+
+def _file_of(release: str | Path | Release) -> Path:
+    """Return the file of an earlier release that is in a ledger."""
     if isinstance(release, Release):
-        verdict = verify_table(release.frame.to_arrow(), recipe)
-        _check_holds(verdict)
-        frame, digest = release.frame, None
+        message = "A release in memory is not in any ledger."
+        raise RecipeError("recipe.invalid", message, "write it, and extend the file")
+    return Path(release)
+
+
+def _read_earlier(
+    release: str | Path | Release, recipe: Recipe, recipes: Sequence[Recipe]
+) -> tuple[list[pl.DataFrame], str | dict[str, str] | None]:
+    """Verify the earlier release; return the rows of each view, quasi columns as texts, and the digests."""
+    digest: str | dict[str, str] | None = None
+    if isinstance(release, Release):
+        found = [part.frame for part in release.parts if isinstance(part.frame, pl.DataFrame)]
+        pairs = zip(found, _promised(recipe), strict=False)
+        verdicts = [verify_table(frame.to_arrow(), promised) for frame, promised in pairs]
     else:
-        verdict = verify(release, recipe)
+        path = Path(release)
+        verdicts = [verify(path, recipe)]
+        _check_holds(verdicts[0])
+        files = [path] if len(recipes) == 1 else view_paths(path, len(recipes))
+        found = [read_release(file, spreadsheet_safe=recipe.output.spreadsheet_safe) for file in files]
+        digests = [sha256(file) for file in files]
+        digest = digests[0] if len(files) == 1 else dict(zip(view_titles(len(files)), digests, strict=True))
+    for verdict in verdicts:
         _check_holds(verdict)
-        frame = read_release(Path(release), spreadsheet_safe=recipe.output.spreadsheet_safe)
-        digest = sha256(Path(release))
+    if len(found) != len(recipes):
+        raise _ambiguous()
+    earlier = [_as_texts(frame, of_view) for frame, of_view in zip(found, recipes, strict=True)]
+    rows = sum(frame.height for frame in earlier)
+    classes = sum(_classes(frame, of_view).height for frame, of_view in zip(earlier, recipes, strict=True))
+    if (rows, classes) != tuple(sum(getattr(v, what) for v in verdicts) for what in ("rows", "classes")):
+        raise _ambiguous()
+    return earlier, digest
+
+
+def _as_texts(frame: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
+    """Return an earlier table with the quasi columns as texts."""
     if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
         raise _ambiguous()
     columns = {name: frames.series(frame, name) for name in frame.columns}
-    frame = pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
-    if (frame.height, _classes(frame, recipe).height) != (verdict.rows, verdict.classes):
-        raise _ambiguous()
-    return frame, digest
+    return pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
 
 
 def _earlier_reads(release: str | Path | Release) -> dict[str, Path]:
@@ -301,38 +412,20 @@ def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
     return marks
 
 
-def _joined_box(encoded: Encoded, frozen: pl.DataFrame, k: int) -> IntArray:
-    """Return the earlier class that each row joins; -1 where fewer than k would."""
-    box = narrowest_class(encoded, frozen)
-    counted = np.bincount(box[box >= 0], minlength=frozen.height)
-    enough = np.append(counted >= k, False)  # -1 indexes the extra last entry
-    return np.where(enough[box], box, np.int32(-1))
-
-
-def _cluster(rest: Encoded, recipe: Recipe, progress: Tick) -> IntArray | None:
-    """Cluster rows into new classes; None if they are too few."""
-    if rest.n_rows < recipe.privacy.k:
-        return None
-    given = recipe.options
-    options = given if isinstance(given, SystematicOptions) else None
-    return Systematic(recipe.privacy.k, seed=recipe.method.seed, options=options).fit(rest, progress).labels
-
-
 def _texts(
-    encoded: Encoded,
-    frozen: pl.DataFrame,
-    box: IntArray,
-    rest: Encoded,
-    labels: IntArray | None,
-    recipe: Recipe,
-) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
-    """Return the published quasi values of the rows added, and the positions of these rows in the input."""
-    texts, rows = [frozen[box[box >= 0]]], [encoded.order[box >= 0]]
-    if labels is not None:
-        published = publish(rest, labels, recipe)
-        texts.append(published.classes[published.labels])
-        rows.append(rest.order)
-    return pl.concat(texts), np.concatenate(rows)
+    encoded: Encoded, frozen: pl.DataFrame | None, placed: Placed, recipes: Sequence[Recipe]
+) -> tuple[list[pl.DataFrame], npt.NDArray[np.int64]]:
+    """Return the published quasi values of the rows added, view by view, and which encoded rows these are."""
+    joining, fresh = np.flatnonzero(placed.joins >= 0), np.flatnonzero(placed.labels >= 0)
+    labels = placed.labels[fresh]
+    texts = []
+    for recipe in recipes:
+        new = pl.DataFrame(schema=dict.fromkeys(recipe.quasi, pl.String))
+        if len(fresh):
+            published = publish(narrowed(encoded.take(fresh), recipe.quasi), labels, recipe)
+            new = published.classes[published.labels]
+        texts.append(new if frozen is None else pl.concat([frozen[placed.joins[joining]], new]))
+    return texts, np.concatenate([joining, fresh])
 
 
 def _added(
@@ -362,74 +455,86 @@ def _sizes(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.Dat
     return sizes
 
 
-def _numbers(sizes: pl.DataFrame, suppressed: int, k: int) -> Numbers:
-    """Return the numbers of an extension that follow from the sizes of its classes."""
+def _parts(
+    whole: Sequence[pl.DataFrame],
+    sizes: Sequence[pl.DataFrame],
+    suppressed: int,
+    recipe: Recipe,
+    recipes: Sequence[Recipe],
+) -> list[Part]:
+    """Return the tables with their numbers; goals are those that another engine measures in all rows."""
+    titles = view_titles(len(whole)) if len(whole) > 1 else [""]
+    parts = []
+    for at, promised in enumerate(_promised(recipe)):
+        verdict = verify_table(whole[at].to_arrow(), promised)
+        missed = [goal for goal in verdict.goals if not goal.holds and goal.type != "k-anonymity"]
+        if missed:
+            goal = missed[0]
+            message = (
+                f"With the new rows, the classes of the earlier release no longer meet {goal.type} of "
+                f"`{goal.column}`: asked {goal.asked}, achieved {goal.achieved}."
+            )
+            raise InfeasibleError(
+                "infeasible.goal", message, "wait for other rows, or publish them separately"
+            )
+        numbers = _numbers(sizes[at], suppressed, recipe.privacy.k, verdict.goals[1:])
+        parts.append(Part(titles[at], whole[at], recipes[at], numbers))
+    return parts
+
+
+def _numbers(sizes: pl.DataFrame, suppressed: int, k: int, goals: Sequence[MeasuredGoal]) -> Numbers:
+    """Return the numbers of an extension that follow from the sizes of its classes, and the goals."""
     whole = sizes["earlier"].cast(pl.Int64) + sizes["added"].cast(pl.Int64)
     released, smallest = int(whole.sum()), int(whole.min())  # type: ignore[arg-type]
     loss = Loss(dm=int((whole * whole).sum()), c_avg=released / len(whole) / k)
+    own = MeasuredGoal("k-anonymity", None, asked=k, achieved=smallest, holds=smallest >= k, counts="rows")
     return Numbers(
         released=released,
         suppressed=suppressed,
         classes=len(whole),
         k=smallest,
-        goals=(
-            MeasuredGoal("k-anonymity", None, asked=k, achieved=smallest, holds=smallest >= k, counts="rows"),
-        ),
+        goals=(own, *goals),
         loss=loss,
         loss_tight=loss,
     )
 
 
-def _counts(sizes: pl.DataFrame) -> dict[str, Any]:
+def _counts(sizes: Sequence[pl.DataFrame]) -> dict[str, Any]:
     """Count the earlier and the added rows, and their classes."""
-    earlier, added = sizes["earlier"].cast(pl.Int64), sizes["added"].cast(pl.Int64)
+    earlier = [each["earlier"].cast(pl.Int64) for each in sizes]
+    added = [each["added"].cast(pl.Int64) for each in sizes]
     return {
-        "earlier": int(earlier.sum()),
-        "added": int(added.sum()),
-        "joined": int(added.filter(earlier > 0).sum()),
-        "new_classes": int((earlier == 0).sum()),
+        "earlier": min(int(counts.sum()) for counts in earlier),
+        "added": int(added[0].sum()),
+        "joined": min(int(new.filter(old > 0).sum()) for old, new in zip(earlier, added, strict=True)),
+        "new_classes": sum(int((counts == 0).sum()) for counts in earlier),
     }
 
 
-def _together(earlier: pl.DataFrame, added: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Combine earlier and new rows in canonical order: sorted by what is published, or then shuffled."""
-    names = [*recipe.quasi, *recipe.named("sensitive", "keep")]
-    columns = {
-        str(at): _stacked(frames.series(earlier, name), frames.series(added, name))
-        for at, name in enumerate(names)
-    }
-    rows = pl.DataFrame(columns).sort(list(columns), nulls_last=True)
-    shuffle = written_order(rows.height, recipe)
-    rows = rows if shuffle is None else rows[shuffle]
-    return pl.DataFrame({name: rows[str(names.index(name))] for name in earlier.columns})
+def _checked(
+    companions: Companions,
+    table: pl.DataFrame,
+    encoded: Encoded,
+    rows: npt.NDArray[np.int64],
+    texts: Sequence[pl.DataFrame],
+    recipes: Sequence[Recipe],
+) -> dict[str, Any] | None:
+    """Check the rows added together with other releases about the same people, as a release of their own.
 
-
-def _stacked(earlier: pl.Series, added: pl.Series) -> pl.Series:
-    """Append new values to earlier ones, which do not change; as texts where the types do not fit."""
-    if added.null_count() == len(added):
-        added = pl.repeat(None, len(added), dtype=earlier.dtype, eager=True)
-    elif earlier.null_count() == len(earlier):
-        earlier = pl.repeat(None, len(earlier), dtype=added.dtype, eager=True)
-    elif earlier.dtype.is_numeric() and added.dtype.is_numeric():
-        added = _in_type(added, earlier.dtype)
-    if earlier.dtype != added.dtype:
-        earlier, added = _as_texts(earlier), _as_texts(added)
-    return pl.concat([earlier.alias("values"), added.alias("values")], rechunk=True)
-
-
-def _in_type(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Convert numbers to another type if that changes none of them."""
-    typed = numbers.cast(dtype, strict=False)
-    return typed if typed.cast(numbers.dtype, strict=False).equals(numbers) else numbers
-
-
-def _as_texts(values: pl.Series) -> pl.Series:
-    """Format values as in a CSV file."""
-    if values.dtype == pl.String:
-        return values
-    lines = pl.DataFrame({"values": values}).write_csv(include_header=False, quote_style="never")
-    texts = pl.Series(lines.split("\n")[:-1], dtype=pl.String)
-    return texts.set(values.is_null(), None)
+    Nothing new is revealed about the people of the earlier rows: what is published of them does not change.
+    """
+    if not companions.also or not len(rows):
+        return None
+    for of_view, recipe in zip(texts, recipes, strict=True):
+        classes, class_of = classes_of(of_view, recipe.quasi)
+        labels = np.full(table.height, -1, np.int32)
+        labels[encoded.order[rows]] = class_of
+        released = np.flatnonzero(labels >= 0)
+        shown = recipe.named("sensitive", "keep")
+        values = {name: comparable(frames.series(table, name)).gather(released) for name in shown}
+        view = View(tuple(recipe.quasi), classes, labels[released], pl.DataFrame(values), labels)
+        companions.views.append(view)
+    return companions.check(table)
 
 
 def _rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:

@@ -19,6 +19,7 @@ from shoal.errors import DataError
 from shoal.protect.protecting import protect
 from shoal.recipe import Recipe, Shape
 from shoal.recode.publish import publish
+from shoal.release.ledger import Ledger, check_ledger
 from shoal.release.release import Release
 from shoal.stages import Progress, stage
 from shoal.table import frames
@@ -41,11 +42,13 @@ def prepare(
     bound: bool = True,
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
+    target: str | Path | None = None,
 ) -> Release:
     """Make a release that has not been verified yet: verify it before handing it out.
 
     `data` is a frame, or None for the file that the recipe names. `show_plan` is called with a sentence about
-    the cells of a Spark table before they are clustered.
+    the cells of a Spark table before they are clustered. `target` is where the release will be written, if
+    that is known.
     """
     import shoal.kernels  # noqa: F401  # loading Numba is not part of any stage
 
@@ -53,6 +56,8 @@ def prepare(
         from shoal.workflow.distributed import make_distributed
 
         return make_distributed(data, recipe, also=also, bound=bound, progress=progress, show_plan=show_plan)
+    ledger = read_ledger(recipe, target or recipe.output.path)
+    also = with_ledger(also, [] if ledger is None else ledger.manifests)
     companions = Companions.of(recipe, also, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
@@ -73,7 +78,26 @@ def prepare(
     warn_of(release.dangers)
     reads = recipe.files | earlier_files(companions.also)
     protection = (*protected.entries, *release.protection)
-    return replace(release, kind=frames.kind_of(data), reads=reads, protection=protection)
+    return replace(release, kind=frames.kind_of(data), reads=reads, protection=protection, ledger=ledger)
+
+
+def read_ledger(recipe: Recipe, target: str | Path | None) -> Ledger | None:
+    """Read the ledger that the recipe names; None without one."""
+    if recipe.output.ledger is None:
+        return None
+    path = Path(recipe.output.ledger)
+    check_ledger(path)
+    ledger = Ledger.read(path, target)
+    if target is not None:
+        ledger.refuse_replacing(target)
+    return ledger
+
+
+def with_ledger(also: Iterable[str | Path], manifests: Iterable[Path]) -> list[Path]:
+    """Return the manifests that are named, and those of a ledger that are not among them."""
+    named = [Path(path) for path in also]
+    known = {path.resolve() for path in named}
+    return [*named, *(path for path in manifests if path.resolve() not in known)]
 
 
 _MAKERS = {
