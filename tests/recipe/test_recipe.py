@@ -76,7 +76,10 @@ def test_keys_get_a_hint():
 @pytest.mark.parametrize(
     ("section", "what"),
     [
-        ({"input": {"path": "postgresql://host/db", "table": "t"}}, "a database"),
+        (
+            {"input": {"path": "postgresql://host/db", "table": "t"}, "engine": {"name": "spark"}},
+            "a PostgreSQL database",
+        ),
     ],
 )
 def test_what_this_version_lacks_is_said_never_ignored(section, what):

@@ -90,6 +90,7 @@ def session(*sources: Path | pa.Table | None, in_order: bool = False) -> Iterato
     known = [_size(source) for source in sources if source is not None]
     opened = _shared(in_order) if known and sum(known) <= _SMALL else _own(in_order)
     with opened as (database, folder):
+        database.execute("SET enable_progress_bar = false")  # it would be drawn in the middle of JSON
         yield Session(database, folder)
 
 
