@@ -79,8 +79,9 @@ def test_pyright_sees_the_types_in_a_user_s_file(users_python, tmp_path):
     pytest.importorskip("basedpyright", reason="pyright is not installed: pip install basedpyright")
     file = tmp_path / "user.py"
     file.write_text(USER_FILE)
-    # Without the last setting pyright would read the source and not need py.typed.
-    settings = {"typeCheckingMode": "standard", "reportMissingImports": False, "useLibraryCodeForTypes": False}
+    # Without the last one, pyright would read the source and not need py.typed.
+    settings = {"reportMissingImports": False, "typeCheckingMode": "standard"}
+    settings["useLibraryCodeForTypes"] = False
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     _, output, _ = run(
         sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", users_python, "-p", tmp_path
