@@ -76,7 +76,7 @@ def test_the_site_builds_without_warnings_and_is_searched_offline():
         [sys.executable, str(SITE / "build.py")], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "No issues found" in done.stdout
+    assert "No issues found" in done.stdout + done.stderr
     pages = sorted((ROOT / "site").rglob("*.html"))
     loaded = re.compile(
         r'<(?:script|img|iframe|source)[^>]*\ssrc="?https?:|<link[^>]*href="?https?:[^>]*stylesheet'
