@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo demo-spark test test-slow lint bench dist clean
+.PHONY: help demo demo-spark test test-slow lint bench dist docs clean
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -34,12 +34,12 @@ test: .venv/.complete  ## lint, then run all tests
 	$(BIN)/shoal warm --methods all --quiet & $(MAKE) --no-print-directory lint && wait
 	$(BIN)/python -m pytest -n 2 --durations=15
 
-test-slow: .venv/.complete  ## all tests with many more examples, and every method and goal on Adult
+test-slow: .venv/.complete .venv/.docs  ## all tests with many more examples, and every method and goal on Adult
 	SHOAL_TEST_SLOW=1 $(BIN)/python -m pytest -n 2 --durations=15 --hypothesis-profile=full
 
 lint: .venv/.complete  ## style, types, spelling
-	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
-	$(BIN)/ruff format --check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py
+	$(BIN)/ruff check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py docs/site/build.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/write_reference.py docs/methods/draw.py docs/site/build.py
 	$(BIN)/mypy
 	$(BIN)/codespell src benchmarks examples docs README.md BENCHMARKS.md CHANGELOG.md CONTRIBUTING.md
 
@@ -54,5 +54,12 @@ dist: .venv/.dist  ## build the wheel and the source distribution into dist/
 	@rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
+.venv/.docs: .venv/.runtime
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[charts,analysis,docs]'
+	@touch $@
+
+docs: .venv/.docs  ## build the documentation site into site/
+	$(BIN)/python docs/site/build.py
+
 clean:  ## remove what the other targets made
-	rm -rf .venv demo demo-spark dist build src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv demo demo-spark dist build site src/*.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
