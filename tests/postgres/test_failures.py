@@ -249,7 +249,7 @@ def test_a_driver_that_reads_other_rows_is_found_out(
     earlier: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     true = writing.read_back
-    monkeypatch.setattr(writing, "read_back", lambda stored: true(stored).slice(1))
+    monkeypatch.setattr(writing, "read_back", lambda stored, **given: true(stored, **given).slice(1))
     assert isinstance(attempt(earlier), PromiseError)
 
 

@@ -191,7 +191,8 @@ def test_from_the_demo_to_a_verified_release(page: Any, served: Served, person: 
     page.wait_for_selector("#cancel button:visible")
     hand.press("#cancel button")
     page.wait_for_selector("#outcome :text('cancelled')")
-    assert list((served.folder / "demo" / "releases").iterdir()) == []
+    # The page says so at once; the process of the run needs a moment to end.
+    until(page, lambda: list((served.folder / "demo" / "releases").iterdir()) == [])
     run(hand, 1)
 
     go(hand, "goals")
