@@ -20,7 +20,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.errors import DataError, OutputError, PrivacyWarning, RecipeError
 from shoal.recipe import Recipe
-from shoal.release.ledger import Ledger, _lock
+from shoal.release.ledger import Ledger, lock
 from shoal.release.signing import make_keys
 from shoal.verifier import verify_ledger
 
@@ -279,7 +279,7 @@ def test_a_run_waits_while_another_writes(tmp_path):
     ledger = tmp_path / "people.ledger"
     made = shoal.anonymize(pl.DataFrame(SIX), recipe_of(AGE), ledger=ledger)
     writing = threading.Thread(target=made.write, args=(tmp_path / "one.csv",))
-    with _lock(ledger):
+    with lock(ledger):
         writing.start()
         writing.join(0.3)
         assert writing.is_alive()
