@@ -306,19 +306,24 @@ KILLED = """
 import os, signal, sys
 import shoal, shoal.release.writing as writing
 from shoal.recipe import Recipe
+move, moved = writing.move_into_place, []
 def kill(file, place):
-    os.kill(os.getpid(), signal.SIGKILL)
+    if len(moved) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    moved.append(place)
+    move(file, place)
 writing.move_into_place = kill
 shoal.anonymize(Recipe.load(sys.argv[1]), ledger=sys.argv[2], bound=False).write()
 """
 
 
-def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path):
+@pytest.mark.parametrize("moved", [0, 1])  # files that had got their names; the manifest is the last
+def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path, moved):
     one, ledger = written(tmp_path, "one", SIX, AGE, 2), tmp_path / "people.ledger"
     release(tmp_path, "zero", SIX, recipe_of(AGE))
-    done = subprocess.run([sys.executable, "-c", KILLED, one, ledger], check=False, timeout=300)
-    assert done.returncode == -9
-    assert not (tmp_path / "one-out.csv").exists()
+    command = [sys.executable, "-c", KILLED, one, ledger, str(moved)]
+    assert subprocess.run(command, check=False, timeout=300).returncode == -9
+    assert (tmp_path / "one-out.csv").exists() == bool(moved)
     left = ledger.read_bytes()
     assert [problem.message.split(":")[0] for problem in verify_ledger(ledger).problems] == ["Entry 2"]
     # Another run does not pass over it.
@@ -328,9 +333,9 @@ def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path):
     # Nor does another release with that name.
     made = Recipe.load(one, changes={"method": {"seed": 5}})
     with pytest.raises(DataError, match="this run makes another release"):
-        shoal.anonymize(made, ledger=ledger, bound=False).write()
+        shoal.anonymize(made, ledger=ledger, bound=False).write(force=True)
     assert ledger.read_bytes() == left
-    shoal.anonymize(Recipe.load(one), ledger=ledger, bound=False).write()
+    shoal.anonymize(Recipe.load(one), ledger=ledger, bound=False).write(force=bool(moved))
     assert ledger.read_bytes() == left
     assert verify_ledger(ledger).holds
 
