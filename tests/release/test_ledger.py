@@ -422,6 +422,13 @@ def test_removed_repeated_and_reordered_entries_are_found(signed, order):
     assert not changes_unnoticed(signed, "people.ledger", b"".join(lines[at] for at in order), key=False)
 
 
+def test_the_digest_of_the_last_entry_which_nothing_repeats_is_found_if_changed(signed):
+    content = (signed / "people.ledger").read_bytes()
+    at = content.rindex(b'"sha256":"') + len(b'"sha256":"')
+    other = b"0" if content[at : at + 1] != b"0" else b"1"
+    assert not changes_unnoticed(signed, "people.ledger", content[:at] + other + content[at + 1 :], key=False)
+
+
 def forged(line, **changes):
     """An entry that somebody changed who knows how digests are made."""
     import hashlib
