@@ -20,7 +20,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.errors import DataError, OutputError, PrivacyWarning, RecipeError
 from shoal.recipe import Recipe
-from shoal.release.ledger import Ledger, _lock
+from shoal.release.ledger import Ledger, lock
 from shoal.release.signing import make_keys
 from shoal.verifier import verify_ledger
 
@@ -279,7 +279,7 @@ def test_a_run_waits_while_another_writes(tmp_path):
     ledger = tmp_path / "people.ledger"
     made = shoal.anonymize(pl.DataFrame(SIX), recipe_of(AGE), ledger=ledger)
     writing = threading.Thread(target=made.write, args=(tmp_path / "one.csv",))
-    with _lock(ledger):
+    with lock(ledger):
         writing.start()
         writing.join(0.3)
         assert writing.is_alive()
@@ -306,19 +306,24 @@ KILLED = """
 import os, signal, sys
 import shoal, shoal.release.writing as writing
 from shoal.recipe import Recipe
+move, moved = writing.move_into_place, []
 def kill(file, place):
-    os.kill(os.getpid(), signal.SIGKILL)
+    if len(moved) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    moved.append(place)
+    move(file, place)
 writing.move_into_place = kill
 shoal.anonymize(Recipe.load(sys.argv[1]), ledger=sys.argv[2], bound=False).write()
 """
 
 
-def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path):
+@pytest.mark.parametrize("moved", [0, 1])  # files that had got their names; the manifest is the last
+def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path, moved):
     one, ledger = written(tmp_path, "one", SIX, AGE, 2), tmp_path / "people.ledger"
     release(tmp_path, "zero", SIX, recipe_of(AGE))
-    done = subprocess.run([sys.executable, "-c", KILLED, one, ledger], check=False, timeout=300)
-    assert done.returncode == -9
-    assert not (tmp_path / "one-out.csv").exists()
+    command = [sys.executable, "-c", KILLED, one, ledger, str(moved)]
+    assert subprocess.run(command, check=False, timeout=300).returncode == -9
+    assert (tmp_path / "one-out.csv").exists() == bool(moved)
     left = ledger.read_bytes()
     assert [problem.message.split(":")[0] for problem in verify_ledger(ledger).problems] == ["Entry 2"]
     # Another run does not pass over it.
@@ -328,9 +333,9 @@ def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path):
     # Nor does another release with that name.
     made = Recipe.load(one, changes={"method": {"seed": 5}})
     with pytest.raises(DataError, match="this run makes another release"):
-        shoal.anonymize(made, ledger=ledger, bound=False).write()
+        shoal.anonymize(made, ledger=ledger, bound=False).write(force=True)
     assert ledger.read_bytes() == left
-    shoal.anonymize(Recipe.load(one), ledger=ledger, bound=False).write()
+    shoal.anonymize(Recipe.load(one), ledger=ledger, bound=False).write(force=bool(moved))
     assert ledger.read_bytes() == left
     assert verify_ledger(ledger).holds
 
@@ -415,6 +420,13 @@ def test_any_inserted_or_removed_byte_is_found(signed, name, at, bytes_):
 def test_removed_repeated_and_reordered_entries_are_found(signed, order):
     lines = (signed / "people.ledger").read_bytes().splitlines(keepends=True)
     assert not changes_unnoticed(signed, "people.ledger", b"".join(lines[at] for at in order), key=False)
+
+
+def test_the_digest_of_the_last_entry_which_nothing_repeats_is_found_if_changed(signed):
+    content = (signed / "people.ledger").read_bytes()
+    at = content.rindex(b'"sha256":"') + len(b'"sha256":"')
+    other = b"0" if content[at : at + 1] != b"0" else b"1"
+    assert not changes_unnoticed(signed, "people.ledger", content[:at] + other + content[at + 1 :], key=False)
 
 
 def forged(line, **changes):

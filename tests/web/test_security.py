@@ -241,6 +241,21 @@ def test_no_recipe_may_name_files_outside_the_folder(trap: Served, change: tuple
     (trap.folder / "people" / "recipe.toml").write_text(before)
 
 
+def test_no_recipe_may_name_a_ledger(trap: Served) -> None:
+    path = trap.folder / "people" / "recipe.toml"
+    before = path.read_text()
+    ledger = trap.folder.parent / "outside" / "ledger"
+    named = before.replace("[output]\n", f'[output]\nledger = "{ledger}"\n')
+    assert named != before
+    response = trap.client().put("/api/projects/people/recipe", json={"text": named})
+    assert error_of(response) == "recipe.not_available"
+    assert path.read_text() == before
+    path.write_text(named)  # by other means
+    assert error_of(trap.client().post("/api/projects/people/run", json={})) == "recipe.not_available"
+    assert not ledger.exists()
+    path.write_text(before)
+
+
 def test_linked_projects_and_tables_are_not_listed(trap: Served) -> None:
     assert [one["name"] for one in trap.client().get("/api/projects").json()] == ["people"]
     assert trap.client().get("/api/tables").json() == []

@@ -237,6 +237,19 @@ def test_views_are_written_verified_and_extended_from_their_files(tmp_path):
 # What must not happen.
 
 
+def test_new_rows_are_checked_without_their_order_and_columns_are_unique_by_all_rows():
+    columns = {**COLUMNS, "cost": {"role": "keep"}}
+    recipe = recipe_of(goal=[TWO_ILLS], columns=columns, output={"order": "shuffled"})
+    costs = {"cost": [1, 2] * 300}
+    first = pl.DataFrame({"age": [at // 20 for at in range(600)], "ill": [*"ab"] * 300, **costs})
+    release = shoal.anonymize(first, recipe, bound=False)
+    # Twelve new rows, each with a cost of its own: one in fifty of all rows, but all of the new ones.
+    new = pl.DataFrame(
+        {"age": [100 + at // 2 for at in range(12)], "ill": [*"ab"] * 6, "cost": range(10, 22)}
+    )
+    assert shoal.extend(release, new, recipe).added == 12
+
+
 def test_new_rows_that_do_not_meet_the_goal_are_found_out(monkeypatch):
     # All of [30, 34] is diverse, and so is [60, 66]; but who joined has flu.
     release = shoal.anonymize(people((30, "flu"), (34, "cold"), (60, "flu"), (66, "cold")), DIVERSE)

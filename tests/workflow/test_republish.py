@@ -147,6 +147,7 @@ def test_order_of_rows_and_repetition_change_nothing(tmp_path):
 def test_a_failed_write_leaves_the_record_as_it_was(tmp_path, monkeypatch):
     published(MARCH, tmp_path / "record").write(tmp_path / "march.csv")
     before = snapshot(tmp_path)
+    assert (tmp_path / "record").exists()
     april = published(APRIL, tmp_path / "record")
 
     def full(file, place):
@@ -161,6 +162,16 @@ def test_a_failed_write_leaves_the_record_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(ShoalError):
         published(MARCH, tmp_path / "new.record").write(tmp_path / "other.csv")
     assert not (tmp_path / "new.record").exists()
+
+
+def test_of_two_runs_at_the_same_time_one_is_told_to_start_again(tmp_path):
+    one, two = (published(MARCH, tmp_path / "record") for _ in range(2))
+    one.write(tmp_path / "one.csv")
+    before = snapshot(tmp_path)
+    with pytest.raises(ShoalError, match="was changed while this release was made") as error:
+        two.write(tmp_path / "two.csv")
+    assert error.value.code == "record.unusable"
+    assert snapshot(tmp_path) == before
 
 
 def test_the_record_is_written_before_the_release(tmp_path, monkeypatch):

@@ -118,7 +118,7 @@ class Ledger:
     @contextmanager
     def locked(self, target: str | Path) -> Iterator[None]:
         """Keep others from adding entries; refuse if one was added since this ledger was read."""
-        with _lock(self.path):
+        with lock(self.path):
             if Ledger.read(self.path, target) != self:
                 message = f"Another release was entered into the ledger {self.path} while this one was made."
                 raise OutputError(
@@ -227,7 +227,7 @@ def _digest(path: Path) -> str | None:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Hold a lock of the operating system, which ends with the process, however that ends."""
     beside = path.with_name(f".{path.name}.lock")
     try:

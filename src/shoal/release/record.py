@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, OutputError
+from shoal.release.ledger import lock
 from shoal.table.write import temporary, unwritable
 
 _VERSION = 1
@@ -34,6 +35,8 @@ class Record:
         The values of the group of everybody who was ever published.
     manifests : list of str
         Digests of the manifests of all releases, which together reveal no more than one.
+    found : str
+        The text of the file when it was read, empty if there was none.
     """
 
     path: Path
@@ -42,6 +45,7 @@ class Record:
     m: int
     people: dict[str, list[str]] = field(default_factory=dict)
     manifests: list[str] = field(default_factory=list)
+    found: str = ""
 
     @classmethod
     def read(cls, path: Path, subject: str, column: str, m: int | None, smallest: int) -> Record:
@@ -56,7 +60,18 @@ class Record:
             raise _unusable(path, "it is about other columns")
         if m is not None and m != found["m"]:
             raise _unusable(path, f"it was made with m = {found['m']}, not {m}", "leave out m, or start anew")
-        return cls(path, subject, column, found["m"], found["people"], found["manifests"])
+        text = path.read_text(encoding="utf-8")
+        return cls(path, subject, column, found["m"], found["people"], found["manifests"], text)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from publishing with this record; refuse if one has since it was read."""
+        with lock(self.path):
+            text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+            if text != self.found:
+                message = f"The record {self.path} was changed while this release was made."
+                raise OutputError("record.unusable", message, "run it again, with the record as it is now")
+            yield
 
     def write(self) -> None:
         """Replace the file in one step."""

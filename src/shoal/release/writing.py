@@ -174,14 +174,16 @@ def typed(values: pl.Series) -> pl.Series:
 def _move(made: Sequence[Path], places: Places, release: Release, manifest: str) -> None:
     """Give all files their names, and remove views that this release no longer has.
 
-    The entry in the ledger comes first: if the process is killed in between, the ledger names a release that
-    is not complete, which is found, but never lacks one that may have been published.
+    The entry in the ledger comes first, the manifest last: if the process is killed in between, the ledger
+    names a release without its manifest, which is found, and never lacks one that may have been published.
     """
     stale, ledger = places.stale(), release.ledger
     with all_or_nothing(*places.all, *stale, *([ledger.path] if ledger else [])):
         if ledger is not None:
             ledger.append(ledger.line(places.target, manifest, shareable(release.recipe), release.extended))
         for temporary_file, place in zip(made, places.all, strict=True):
-            move_into_place(temporary_file, place)
+            if place != places.manifest:
+                move_into_place(temporary_file, place)
         for file in stale:
             file.unlink()
+        move_into_place(made[places.all.index(places.manifest)], places.manifest)

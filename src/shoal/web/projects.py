@@ -104,6 +104,10 @@ class Project:
         recipe._file = self.recipe_file
         for what, path in recipe.files.items():
             self._confine(what, path)
+        if recipe.output.ledger is not None:  # it may be anywhere, and would be written to
+            message = "A release made on the page cannot be entered into a ledger."
+            hint = "remove ledger from [output], and run shoal anonymize --ledger for that"
+            raise RecipeError("recipe.not_available", message, hint)
         return recipe
 
     def table(self) -> Path:

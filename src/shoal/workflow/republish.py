@@ -27,7 +27,7 @@ from shoal.table.encode import encode, kinds_of
 from shoal.table.given import table_of
 from shoal.table.orders import with_orders
 from shoal.table.sensitive import comparable
-from shoal.table.write import manifest_path, sha256
+from shoal.table.write import all_or_nothing, manifest_path, sha256
 from shoal.workflow.job import Job
 from shoal.workflow.one_table import make_part
 from shoal.workflow.prepare import read_ledger
@@ -76,19 +76,13 @@ class Republication(Release):
         """
         if table is not None or is_address(str(path)):
             raise _no_database()
-        before = self.record.path.read_bytes() if self.record.path.exists() else None
-        self.record.write()
-        try:
-            written = super().write(
-                path, report=report, analysis=analysis, force=force, sign=sign, progress=progress
-            )
-        except BaseException:
-            if before is None:
-                self.record.path.unlink(missing_ok=True)
-            else:
-                self.record.path.write_bytes(before)
-            raise
-        self.record.with_release(sha256(manifest_path(written))).write()
+        with self.record.locked():
+            with all_or_nothing(self.record.path):
+                self.record.write()
+                written = super().write(
+                    path, report=report, analysis=analysis, force=force, sign=sign, progress=progress
+                )
+            self.record.with_release(sha256(manifest_path(written))).write()
         return written
 
     def manifest(self, *digests: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from shoal.engine.spark.run import run
 from shoal.errors import OutputError, PromiseError
 from shoal.release import folder
 from shoal.release.distributed import Distributed, layout_of
+from shoal.release.signing import make_keys
 from shoal.verifier.spark.session import steady
 from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
 from tests.spark_sessions import slow
@@ -160,6 +161,16 @@ def test_a_folder_is_written_replaced_and_kept_until_another_is_verified(
     release.write(target)
     again = listed(tmp_path)
     assert again["out.parquet/part-00000.parquet"] == first["out.parquet/part-00000.parquet"]
+
+
+def test_the_manifest_of_a_folder_is_signed(release: shoal.Release, tmp_path: Path) -> None:
+    target, key = tmp_path / "out.csv", make_keys(tmp_path / "key.pem")[1]
+    release.write(target, sign=tmp_path / "key.pem")
+    assert shoal.verify(target, ASKED, public_key=key).holds
+    release.write(target)
+    assert not (tmp_path / "out.csv.manifest.json.sig").exists()
+    verdict = shoal.verify(target, ASKED, public_key=key)
+    assert [problem.code for problem in verdict.problems] == ["verify.signature"]
 
 
 def test_what_is_no_release_of_this_recipe_is_replaced_by_force_only(
