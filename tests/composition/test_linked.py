@@ -83,7 +83,9 @@ def test_another_key_does_not_link(raw, tmp_path, monkeypatch):
 
 
 def test_a_column_that_is_perturbed_again_is_warned_of(raw, tmp_path):
-    asked = recipe(raw, "age").changed({"columns": {"zip": {"role": "keep", "swap": 5, "accept": ["unique"]}}})
+    asked = recipe(raw, "age").changed(
+        {"columns": {"zip": {"role": "keep", "swap": 5, "accept": ["unique"]}}}
+    )
     shoal.anonymize(asked, bound=False).write(tmp_path / "first.csv")
     with pytest.warns(PerturbedAgainWarning, match="have `zip`"):
         again = shoal.anonymize(

@@ -131,9 +131,7 @@ class Companions:
     def _perturbed_again(self) -> list[str]:
         """Warn of columns that several releases have, and that one of them has perturbed."""
         released = [(self.recipe, set(self.recipe.named("sensitive", "keep")))] if self.views else []
-        released += [
-            (then, set(then.named("sensitive", "keep"))) for then in map(earlier_recipe, self.also)
-        ]
+        released += [(then, set(then.named("sensitive", "keep"))) for then in map(earlier_recipe, self.also)]
         perturbed = dict.fromkeys(name for recipe, _ in released for name in recipe.perturbed)
         again = [name for name in perturbed if sum(name in names for _, names in released) > 1]
         if again:
