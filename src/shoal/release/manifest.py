@@ -44,7 +44,7 @@ def manifest(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
         **({"views": _views(release, digests)} if shape is Shape.VIEWS else {}),
         **_composition(release),
         "dangers": own_dangers(release),
-        "protection": list(release.protection),
+        **({"protection": list(release.protection)} if release.protection else {}),
         "versions": versions(),
     }
 
