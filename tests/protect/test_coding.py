@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import RecipeError
 from shoal.recipe import Column
 from shoal.table.coding import coded_values
@@ -77,3 +78,29 @@ def test_codes_that_do_not_fit_the_values_are_refused():
         coded([1, 2], top=1.5)
     with pytest.raises(RecipeError, match="are months, but its dates are days"):
         coded([date(2024, 1, 1)], top="2024-01")
+
+
+def test_whatever_encodes_a_table_sees_the_codes():
+    columns = {"age": {"role": "quasi", "top": 90, "bottom": 20}}
+    recipe = shoal.Recipe.from_dict({"columns": columns, "privacy": {"k": 2}})
+    encoded = shoal.encode(pl.DataFrame({"age": [5, 30, 90, 99]}), recipe)
+    assert encoded.columns[0].texts == ("20", "30", "90")
+
+
+def test_a_population_is_coded_like_the_table(tmp_path):
+    # Both classes, [30, 32] and 90, match five people: two of those beyond the code are in no row.
+    ages = [30, 31, 32, 93, 95, 97]
+    pl.DataFrame({"age": [*ages, 30, 31, 91, 99]}).write_csv(tmp_path / "all.csv")
+    recipe = shoal.Recipe.from_dict(
+        {
+            "columns": {"age": {"role": "quasi", "top": 90}},
+            "privacy": {
+                "k": 3,
+                "goal": [{"type": "k-map", "k": 5, "population": str(tmp_path / "all.csv")}],
+            },
+            "method": {"name": "mondrian"},
+        }
+    )
+    release = shoal.anonymize(pl.DataFrame({"age": ages}), recipe, bound=False)
+    assert sorted(set(release.table["age"])) == ["90", "[30, 32]"]
+    assert [goal.achieved for goal in release.goals] == [3, 5]

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.protect.entries import with_released_names
 from shoal.protect.protecting import protect
 
 JOBS = ["cook", "cook", "cook", "king", "cook", "smith", "smith", "cook"]
@@ -42,6 +43,21 @@ def test_columns_that_cannot_be_perturbed_are_refused():
         assert caught.value.code == "data.perturb"
     with pytest.raises(shoal.ShoalError, match="1 categories"):
         protect(raw.with_columns(job=pl.lit("cook")), recipe(2**40, pram=0.4))
+
+
+def test_a_category_of_suppressed_rows_is_not_named():
+    raw = pl.DataFrame({"age": range(8), "job": JOBS})
+    entries = protect(raw, recipe(2**40, pram=0.001)).entries
+    assert entries[0]["names"] == ["cook", "king", "smith"]
+    released = raw.filter(pl.col("job") != "king")
+    assert with_released_names(entries, released)[0]["names"] == ["cook", None, "smith"]
+
+
+def test_noise_may_lead_out_of_a_small_type():
+    raw = pl.DataFrame({"age": range(40), "job": pl.Series(range(40), dtype=pl.UInt8)})
+    found = protect(raw, recipe(2**40, noise=2.0)).table["job"]
+    assert found.min() < 0
+    assert found.null_count() == 0
 
 
 def test_a_column_keeps_its_type_and_precision():

@@ -56,6 +56,15 @@ CASES: dict[str, dict[str, Any]] = {
         "columns": {"age": {"role": "quasi", "kind": "numeric", "grid": 5.0}},
         "output": {"bounds": "snapped"},
     },
+    "verify.code": {
+        "release": (HEADER + ROW * 2).encode(),
+        "columns": {"age": {"role": "quasi", "kind": "numeric", "top": 0.5}},
+    },
+    "verify.pseudonym": {
+        "release": f"age,job,disease,name\n{2 * f'1,{MARK},{MARK},{MARK}2{chr(10)}'}".encode(),
+        "columns": {"name": {"role": "identifier", "pseudonym": True}},
+        "original": RAW,
+    },
     "verify.rows": {"release": (HEADER + ROW * 2).encode(), "rows": 7},
     "verify.original_rows": {"release": (HEADER + ROW * 3).encode(), "original": RAW},
     "verify.original_match": {"release": (HEADER + f"7,{MARK},{MARK}\n" * 2).encode(), "original": RAW},

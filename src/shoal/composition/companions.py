@@ -123,7 +123,7 @@ class Companions:
         return {
             **found.to_dict(),
             **by_pseudonym,
-            "perturbed": again,
+            **({"perturbed": again} if again else {}),
             "earlier": earlier_rows,
             "accepted": self.accepted,
         }

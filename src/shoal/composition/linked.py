@@ -78,7 +78,7 @@ def linked(tables: Sequence[Linkable], k: int) -> Linked | None:
 def report_linked(found: Linked | None, k: int, *, accepted: bool) -> dict[str, Any]:
     """Warn that releases can be linked; refuse those that leave fewer than k people, unless accepted."""
     if found is None:
-        return {"linked": None}
+        return {}
     message = (
         f"Pseudonyms link {found.tables} releases: everyone can see which rows belong to the same person. "
         f"The fewest people in the same class of each are {found.k}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,8 @@ def _pair(
 
 
 def _common_codes(before: pl.Series, after: pl.Series) -> tuple[LongArray, LongArray]:
-    both = pl.concat([before.alias(""), after.alias("")])
+    common = before.dtype if before.dtype == after.dtype else pl.Float64  # see `protecting._written`
+    both = pl.concat([values.alias("").cast(common) for values in (before, after)])
     codes, _ = cell_codes(both)
     return codes[: len(before)], codes[len(before) :]
 
@@ -95,9 +96,23 @@ def _pram_measures(
     if pram.invariant or size > MOST_CATEGORIES:
         return measured
     cells = cell_codes(series(before, name))[1].cast(pl.String).to_list()
-    left = set(series(after, name).cast(pl.String).to_list())
     matrix = [[round(float(p), 12) for p in row] for row in transition([1] * size, pram)]
-    return {**measured, "names": [cell if cell in left else None for cell in cells], "matrix": matrix}
+    return {**measured, "names": _names_in(series(after, name), cells), "matrix": matrix}
+
+
+def with_released_names(entries: Sequence[Entry], released: pl.DataFrame) -> tuple[Entry, ...]:
+    """Leave out the names of categories that are in no released row, only in suppressed ones."""
+    return tuple(
+        {**entry, "names": _names_in(series(released, entry["column"]), entry["names"])}
+        if "names" in entry and entry["column"] in released.columns
+        else entry
+        for entry in entries
+    )
+
+
+def _names_in(released: pl.Series, names: Sequence[str | None]) -> list[str | None]:
+    present = set(released.cast(pl.String).to_list())
+    return [name if name in present else None for name in names]
 
 
 def code_entries(before: pl.DataFrame, after: pl.DataFrame, recipe: Recipe) -> list[Entry]:

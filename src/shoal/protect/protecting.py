@@ -151,4 +151,6 @@ def _written(values: pl.Series, before: FloatArray, after: FloatArray) -> pl.Ser
     if values.dtype == pl.String:
         texts = [None if number is None else number_text(number) for number in found.to_list()]
         return pl.Series(texts, dtype=pl.String)
-    return found.cast(values.dtype)
+    typed = found.cast(values.dtype, strict=False)
+    # Noise may lead out of a small type, such as below zero in one without a sign.
+    return typed if typed.null_count() == found.null_count() else found

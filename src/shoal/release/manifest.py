@@ -52,7 +52,7 @@ def manifest(release: Release, digests: Sequence[Digest]) -> dict[str, Any]:
         **_composition(release),
         **({} if release.ledger is None else {"ledger": release.ledger.place}),
         "dangers": own_dangers(release),
-        "protection": list(release.protection),
+        **({"protection": list(release.protection)} if release.protection else {}),
         "versions": versions(),
     }
 

@@ -16,6 +16,7 @@ from shoal.composition.earlier import earlier_files
 from shoal.dangers import Danger, Scene, Values, find_rules, refuse, unique_raw, warn_of
 from shoal.engine.spark.input import is_spark
 from shoal.errors import DataError
+from shoal.protect.entries import with_released_names
 from shoal.protect.protecting import protect
 from shoal.recipe import Recipe, Shape
 from shoal.recode.publish import publish
@@ -77,7 +78,11 @@ def prepare(
             release = replace(release, composition=companions.check(table))
     warn_of(release.dangers)
     reads = recipe.files | earlier_files(companions.also)
-    protection = (*protected.entries, *release.protection)
+    entries = protected.entries
+    frame = release.parts[0].frame
+    if isinstance(frame, pl.DataFrame):
+        entries = with_released_names(entries, frame)
+    protection = (*entries, *release.protection)
     return replace(release, kind=frames.kind_of(data), reads=reads, protection=protection, ledger=ledger)
 
 
