@@ -27,6 +27,7 @@ LANGUAGES = {".py": "python", ".yml": "yaml", ".yaml": "yaml", ".toml": "toml"}
 API = (
     "shoal.anonymize", "shoal.Release", "shoal.Recipe", "shoal.verify", "shoal.Verdict", "shoal.inspect",
     "shoal.Inspection", "shoal.risk", "shoal.attack", "shoal.compare", "shoal.extend", "shoal.Extension",
+    "shoal.republish", "shoal.Republication",
     "shoal.values", "shoal.encode", "shoal.sklearn.Anonymizer", "shoal.cluster", "shoal.errors.ShoalError",
 )  # fmt: skip
 
