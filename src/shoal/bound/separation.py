@@ -27,9 +27,10 @@ class Separation:
 
         self.k, self.m, self.lowest = k, len(size), LOWEST
         self.priced = priced_tuples(fixed, size)
+        self._trees = fixed.trees
         self._walk = empty_walk(self.priced)
         last = self.priced.code[-1]
-        self._by_value = np.argsort(last, kind="stable").astype(np.int32)
+        self.by_value = np.argsort(last, kind="stable").astype(np.int32)
 
     def excess(
         self, prices: LongArray, known: LongArray | None, steps: int, margin: int = 0
@@ -44,7 +45,7 @@ class Separation:
         walk = self._walk
         walk.price[:] = prices
         walk.by_price[0] = np.argsort(-prices, kind="stable")
-        walk.by_value[0] = self._by_value
+        walk.by_value[0] = self.by_value
         walk.begin[0], walk.end[0] = 0, self.m
         walk.state[STEPS_LEFT] = steps
         excess = np.full(self.m, self.lowest) if known is None else known.copy()
@@ -52,6 +53,23 @@ class Separation:
         if not greatest_excess(self.priced, self.k, margin, 0, 1, walk, excess, box):
             return None
         return excess, box, steps - int(walk.state[STEPS_LEFT])
+
+
+    def corners(self, boxes: IntArray) -> tuple[IntArray, IntArray, LongArray]:
+        """Return the least and the greatest code inside each box in each column, and what it costs."""
+        priced, n = self.priced, len(self.priced.code)
+        n_tree = len(priced.level_at) - 1
+        low, high = boxes[:, :n].copy(), boxes[:, n:].copy()
+        cost = np.zeros(len(boxes), np.int64)
+        for col in range(n_tree):
+            node = boxes[:, col]
+            low[:, col], high[:, col] = self._trees.first_leaf[node], self._trees.last_leaf[node]
+            cost += priced.height[node]
+        for col in range(n_tree, n):
+            at = priced.position_at[col - n_tree]
+            wide = priced.position[at + high[:, col]].astype(np.int64) - priced.position[at + low[:, col]]
+            cost += np.minimum(wide, priced.span[col - n_tree])
+        return np.ascontiguousarray(low), np.ascontiguousarray(high), cost
 
 
 def priced_tuples(fixed: FixedColumns, size: LongArray) -> Any:

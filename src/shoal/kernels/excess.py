@@ -141,7 +141,7 @@ def cut_tree(priced, walk, depth):
     for part in range(n_parts):
         walk.slot[nodes[part]] = -1
     walk.n_parts[depth], walk.part[depth] = n_parts, 0
-    walk.state[STEPS_LEFT] -= walk.end[depth] - walk.begin[depth]
+    walk.state[STEPS_LEFT] -= 4 * (walk.end[depth] - walk.begin[depth])
 
 
 @inner
