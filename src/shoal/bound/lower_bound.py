@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import floor, log10
+from math import ceil, floor, log10
 from typing import Any, Literal
 
 import numpy as np
@@ -69,6 +69,7 @@ _EXACT = 1e-12  # relative error of a float
 
 
 BoundEffort = Literal["quick", "normal", "high"]
+Bounding = bool | Literal["tight"]  # whether the loss is bounded; "tight": at high effort in any case
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,30 @@ class Bound:
         return {"bound": self.rounded, "bound_is_estimate": self.is_estimate, "bound_how": self.how}
 
 
-NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None}
+NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None, "bound_gap": None}
 
 
-def bound_fields(bound: Bound | None) -> dict[str, Any]:
-    """Return a bound as fields for JSON, all null for None."""
-    return dict(NO_BOUND) if bound is None else bound.to_dict()
+def bound_fields(bound: Bound | None, *losses: float | None) -> dict[str, Any]:
+    """Return a bound as fields for JSON, all null for None; with how far the first loss known is above it."""
+    if bound is None:
+        return dict(NO_BOUND)
+    il = next((loss for loss in losses if loss is not None), None)
+    return {**bound.to_dict(), "bound_gap": None if il is None else gap(il, bound.rounded)}
+
+
+def gap(il: float, bound: float) -> float | None:
+    """Return by which share a loss is above the least possible one at most, rounded up to a hundredth.
+
+    None if the bound is 0 and the loss is not.
+    """
+    if il <= bound:
+        return 0.0
+    return None if bound <= 0 else ceil(100 * (il / bound - 1) * (1 - _EXACT)) / 100
+
+
+def effort_of(bound: Bounding) -> BoundEffort | None:
+    """Return the effort that is asked for; None: as the recipe suggests."""
+    return "high" if bound == "tight" else None
 
 
 def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
@@ -150,7 +169,9 @@ def recipe_bound(
     if effort is None:
         effort = "high" if recipe.method.options.get("effort") == "high" else "normal"
     may_suppress -= left_out
-    return lower_bound(part, k, may_suppress=may_suppress, left_out=left_out, effort=effort, progress=progress)
+    return lower_bound(
+        part, k, may_suppress=may_suppress, left_out=left_out, effort=effort, progress=progress
+    )
 
 
 def lower_bound(

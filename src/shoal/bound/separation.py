@@ -54,7 +54,6 @@ class Separation:
             return None
         return excess, box, steps - int(walk.state[STEPS_LEFT])
 
-
     def corners(self, boxes: IntArray) -> tuple[IntArray, IntArray, LongArray]:
         """Return the least and the greatest code inside each box in each column, and what it costs."""
         priced, n = self.priced, len(self.priced.code)

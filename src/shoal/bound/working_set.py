@@ -62,14 +62,16 @@ class WorkingSet:
         self.rank = np.empty(len(prices), np.int64)
         self.rank[order] = np.arange(len(prices))
         weigh(self.boxes, self.k, prices, self.rank, order, self.weighed)
-        return self.weighed.best
+        best: LongArray = self.weighed.best
+        return best
 
     def load(self, softness: float, cut: int) -> FloatArray:
         """Return how often the best boxes count each row, at the prices weighed last."""
         from shoal.kernels.working_set import load_rows
 
         load_rows(self.boxes, self.k, self.rank, softness, cut, self.weighed)
-        return self.weighed.load
+        load: FloatArray = self.weighed.load
+        return load
 
     def _listed(self, keys: IntArray) -> tuple[LongArray, IntArray, LongArray]:
         """Return where each box's tuples begin, the tuples, and what the boxes cost."""

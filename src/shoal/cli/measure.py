@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
-from shoal.cli.flags import NoBound, SaveRecipe, TableFlags, load_recipe, save_recipe, with_table_flags
+from shoal.cli.flags import (
+    NoBound,
+    SaveRecipe,
+    TableFlags,
+    TightBound,
+    asked_bound,
+    load_recipe,
+    save_recipe,
+    with_table_flags,
+)
 from shoal.cli.summary import bound_lines
 from shoal.cli.utility import print_utility
 from shoal.errors import RecipeError
@@ -35,6 +44,7 @@ def measure(
         ),
     ] = None,
     no_bound: NoBound = False,
+    tight_bound: TightBound = False,
     save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -62,7 +72,11 @@ def measure(
             save_recipe(loaded, save)
         with progress_bar(quiet) as progress:
             numbers = measure_tables(
-                loaded, released, analyses=analysis or (), bound=not no_bound, progress=progress
+                loaded,
+                released,
+                analyses=analysis or (),
+                bound=asked_bound(no_bound, tight_bound),
+                progress=progress,
             )
         if as_json:
             print_json(numbers)

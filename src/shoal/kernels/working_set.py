@@ -1,6 +1,6 @@
-"""A working set of boxes: their excess at given prices, the best one over each tuple, and what they load it with.
+"""A working set of boxes: their excess at given prices, the best one over each tuple, and what they load.
 
-For the ascent of `bound.ascent`. Excess is exact, in whole numbers; loads only say in which direction prices
+For the ascent of `bound.prices`. Excess is exact, in whole numbers; loads only say in which direction prices
 should change, so they are floats.
 """
 
@@ -38,7 +38,7 @@ class Weighed(NamedTuple):
     which: np.ndarray  # int32 (m): that box
     total: np.ndarray  # float64 (m): scratch
     load: np.ndarray  # float64 (m): how often the best boxes count each row
-    count: np.ndarray  # int64 (buckets): scratch
+    tally: np.ndarray  # int64 (buckets): scratch
     key: np.ndarray  # int64 (m): scratch
 
 
@@ -94,20 +94,20 @@ def highest_of_bucket(boxes, box, bucket, left, price, rank, by_rank, weighed):
 @inner
 def weigh_box(boxes, box, k, price, rank, by_rank, weighed):
     """Find the excess of one box. Writes `weighed`."""
-    m, count = rank.shape[0], weighed.count
+    m, tally = rank.shape[0], weighed.tally
     for at in range(boxes.begin[box], boxes.begin[box + 1]):
         one = boxes.inside[at]
-        count[rank[one] * N_BUCKETS // m] += boxes.size[one]
+        tally[rank[one] * N_BUCKETS // m] += boxes.size[one]
     bucket, left = N_BUCKETS - 1, k
-    while count[bucket] < left:
-        left -= count[bucket]
+    while tally[bucket] < left:
+        left -= tally[bucket]
         bucket -= 1
-    weighed.lowest[box], weighed.part[box] = bucket, left / count[bucket]
+    weighed.lowest[box], weighed.part[box] = bucket, left / tally[bucket]
     total = np.int64(0)
     for at in range(boxes.begin[box], boxes.begin[box + 1]):
         one = boxes.inside[at]
         own = rank[one] * N_BUCKETS // m
-        count[own] = 0
+        tally[own] = 0
         if own > bucket:
             total += boxes.size[one] * price[one]
     total += highest_of_bucket(boxes, box, bucket, left, price, rank, by_rank, weighed)
