@@ -185,9 +185,9 @@ def lower_bound(
 ) -> Bound:
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
-    Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct quasi
-    tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples. For larger tables a sample of rows
-    is compared with all rows, and the total is a lower confidence limit: an estimate.
+    Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct
+    quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples. For larger tables a sample
+    of rows is compared with all rows, and the total is a lower confidence limit: an estimate.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def _summed(scans: Scans, terms: LongArray, times: int, may_suppress: int, slack
     fixed = scans.fixed
     whole = int(fixed.span.sum()) + int(fixed.trees.height[fixed.trees.node_at].sum())
     # Python's own integers: the sum may need more than 64 bits.
-    total = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
+    total: int = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
     total -= _above(terms - whole * times, scans.size, may_suppress)
-    return max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit)
+    return float(max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit))
 
 
 def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:

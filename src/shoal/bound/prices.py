@@ -1,7 +1,7 @@
 """Prices of rows: a lower bound of Total IL from the dual of choosing boxes.
 
-Give each row i a price p_i, any number. The *excess* of a box with at least k rows is the mean of the k highest
-prices inside it, less its diversity D. Prices are *feasible* if no such box has an excess above 0. Then
+Give each row i a price p_i, any number. The *excess* of a box with at least k rows is the mean of the k
+highest prices inside it, less its diversity D. Prices are *feasible* if no such box has an excess above 0. Then
 
     Total IL >= sum of p_i      for feasible prices.
 
@@ -10,27 +10,29 @@ is at most the mean of the k highest in B, which is at most D(B) = D(C). So the 
 |C| D(C), its loss. Add up the classes. (With `nh`, each row has a box over k rows, and each row is in k such
 sets: the prices in a set add up to at most k D, and adding up all sets counts each price k times.)
 
-Any prices can be made feasible. Let v_i be the greatest excess of a box that holds row i, or any number above
-it. Then p - v is feasible: let S be the k rows of highest p - v in a box B. Each has v_i >= excess(B) >= (mean
-of p over S) - D(B), so the mean of p - v over S is at most D(B). And if p was feasible, v <= 0 can be taken,
-so the sum never falls. From p = 0 the first pass gives the smallest box of each row; the sum with drag (see
-`bound.lower_bound`) is the sum of feasible prices too, because its proof holds for any k rows.
+Any prices can be made feasible. Let v_i be the greatest excess of a box that holds row i, or any number
+above it. Then p - v is feasible: let S be the k rows of highest p - v in a box B. Each has v_i >= excess(B)
+>= (mean of p over S) - D(B), so the mean of p - v over S is at most D(B). And if p was feasible, v <= 0 can
+be taken, so the sum never falls. From p = 0 the first pass gives the smallest box of each row. The terms with
+drag (see `bound.lower_bound`) are feasible prices too, because their proof holds for any k rows.
 
 Everything is counted in whole fixed-point steps, and v is rounded up, so prices are feasible exactly as far
 as D in steps is exact; the rounding of D is subtracted by the caller.
 
-*Passes* find v by going through all boxes (`kernels.excess`). They take less time if rows whose v is far below
-0 are left there: v_i = max(v_i, floor) is above v_i, so still valid. *The ascent* then changes prices on a
-working set of boxes, by subgradients of the sum of p - v, within a small distance of the best feasible ones;
-a pass makes the result feasible and adds the boxes that were missing.
+*Passes* find v by going through all boxes (`kernels.excess`). They take less time if rows whose v is far
+below 0 are left at a floor: max(v_i, floor) is no less than v_i, so it is valid too. *The ascent* then
+changes prices on a working set of boxes, by subgradients of the sum of p - v, within a small distance of the
+best feasible ones; a pass makes the result feasible and adds the boxes that were missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.bound.separation import Separation
@@ -51,6 +53,9 @@ _SOFT_FROM = 0.12  # the share of the work after which rows vote for more than o
 _SOFTNESS = 0.006, 0.0015  # of the mean price: at first, and at the end
 _SOFT_STEP = 0.3
 _WEIGHING, _LOADING = 4, 8  # steps of a pass that take as long as weighing, or loading, one row of a box
+_CALL = 20_000  # and as calling the kernel that does it
+_FOR_ONE = 1_000_000  # steps for each tuple, at most: small tables need less
+_PATIENCE = 6  # rounds without gain, after which the ascent ends
 _BETWEEN = (0.15, 0.3, 0.5, 0.75, 1.0)  # where on the way from the best to the last prices a round may begin
 
 
@@ -102,6 +107,7 @@ class Ascent:
     """The best feasible prices so far, and the boxes that matter."""
 
     def __init__(self, separation: Separation, plan: Plan, tick: Share, start: LongArray | None) -> None:
+        plan = replace(plan, work=min(plan.work, _FOR_ONE * separation.m))
         self._separation, self._plan, self._tick = separation, plan, tick
         self._k, self._size = separation.k, separation.priced.size
         self._boxes = WorkingSet(separation)
@@ -112,6 +118,7 @@ class Ascent:
         self._direction = np.zeros(separation.m)
         self._is_soft = False
         self._has_floor = False
+        self._in_vain = 0  # rounds since the last gain
 
     def run(self) -> LongArray | None:
         """Return the best prices found."""
@@ -125,7 +132,7 @@ class Ascent:
                 self._prices = self._prices - _whole(further * self._up(excess))
                 known = self._known()
         for number in range(self._plan.rounds):
-            if self._work >= self._plan.work:
+            if self._work >= self._plan.work or self._in_vain >= _PATIENCE:
                 break
             known, before = self._climb(number), self._total(self._best)
             if self._pass(known, int(_MARGIN * self._mean * self._k)) is None:
@@ -170,17 +177,17 @@ class Ascent:
 
     def _weigh(self, prices: LongArray) -> LongArray:
         """Return v of each row, from the boxes of the working set alone."""
-        self._work += _WEIGHING * self._boxes.n_inside
+        self._work += _CALL + _WEIGHING * self._boxes.n_inside
         return self._up(self._boxes.weigh(prices))
 
     def _known(self) -> LongArray:
         """Return k times v of each row at the current prices, of known boxes, but no less than a floor."""
         self._weigh(self._prices)
-        excess = self._boxes.weighed.best
+        excess: LongArray = self._boxes.weighed.best.copy()
         if not self._has_floor:
             return excess
         at = int(_FLOOR * len(excess))
-        return np.maximum(excess, np.partition(excess, at)[at])
+        return np.maximum(excess, int(np.partition(excess, at)[at]))
 
     def _climb(self, number: int) -> LongArray:
         """Change prices by the working set; return what `_known` does."""
@@ -222,7 +229,7 @@ class Ascent:
         self._boxes.keep((weighed.votes > 0) | (weighed.excess > -_SLACK * self._mean * self._k))
 
     def _hard_steps(self, beyond: float) -> None:
-        """Follow subgradients, with steps as if the optimum were so far beyond the best sum [polyak1969]_."""
+        """Follow subgradients, with steps as if the optimum were so far beyond the best sum (Polyak's rule)."""
         best, highest, momentum = self._prices, 0.0, _MOMENTUM[0]
         for _ in range(int(self._wanted)):
             v = self._weigh(self._prices)
@@ -255,7 +262,8 @@ class Ascent:
         return self._boxes.load(softness, cut)
 
     def _adapt(self, *, has_gained: bool) -> None:
-        """Take more steps in the next round after a gain; after none, fewer, and nearer to the best prices."""
+        """Take more steps in the next round after a gain; after none, fewer, and stay nearer to the best."""
+        self._in_vain = 0 if has_gained else self._in_vain + 1
         if has_gained:
             self._wanted = min(_MOST_STEPS, self._wanted * _MORE_STEPS)
         else:
@@ -263,6 +271,6 @@ class Ascent:
             self._reach *= _LESS_REACH
 
 
-def _whole(numbers: FloatArray) -> LongArray:
+def _whole(numbers: npt.NDArray[Any]) -> LongArray:
     """Cut off fractions."""
     return numbers.astype(np.int64)
