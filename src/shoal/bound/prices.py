@@ -1,7 +1,8 @@
 """Prices of rows: a lower bound of Total IL from the dual of choosing boxes.
 
 Give each row i a price p_i, any number. The *excess* of a box with at least k rows is the mean of the k
-highest prices inside it, less its diversity D. Prices are *feasible* if no such box has an excess above 0. Then
+highest prices inside it, less its diversity D. Prices are *feasible* if no such box has an excess above 0.
+Then
 
     Total IL >= sum of p_i      for feasible prices.
 
@@ -52,6 +53,7 @@ _MOMENTUM = 0.9, 0.95  # of directions: of the best boxes alone, and of soft vot
 _SOFT_FROM = 0.12  # the share of the work after which rows vote for more than one box
 _SOFTNESS = 0.006, 0.0015  # of the mean price: at first, and at the end
 _SOFT_STEP = 0.3
+_FURTHEST = 10.0  # times the mean price: no single step is longer
 _WEIGHING, _LOADING = 4, 8  # steps of a pass that take as long as weighing, or loading, one row of a box
 _CALL = 20_000  # and as calling the kernel that does it
 _FOR_ONE = 1_000_000  # steps for each tuple, at most: small tables need less
@@ -229,7 +231,7 @@ class Ascent:
         self._boxes.keep((weighed.votes > 0) | (weighed.excess > -_SLACK * self._mean * self._k))
 
     def _hard_steps(self, beyond: float) -> None:
-        """Follow subgradients, with steps as if the optimum were so far beyond the best sum (Polyak's rule)."""
+        """Follow subgradients, as if the optimum were so far beyond the best sum (Polyak's rule)."""
         best, highest, momentum = self._prices, 0.0, _MOMENTUM[0]
         for _ in range(int(self._wanted)):
             v = self._weigh(self._prices)
@@ -241,7 +243,7 @@ class Ascent:
             self._direction = slope if is_first else momentum * self._direction + (1 - momentum) * slope
             gap = (1 + beyond) * max(highest, self._total(self._best)) - total
             step = 0.5 * gap / max(1e-9, float(self._size @ self._direction**2))
-            self._prices = self._prices - v + _whole(step * self._direction)
+            self._prices = self._prices - v + self._move(step)
         self._prices = best
 
     def _soft_steps(self, share: float) -> None:
@@ -255,7 +257,12 @@ class Ascent:
             slope = np.clip(1.0 - self._load(softness * self._k, cut), -3.0, 1.0)
             self._direction = momentum * self._direction + (1 - momentum) * slope
             step = _SOFT_STEP * softness / (1 - momentum) ** 0.5
-            self._prices = self._prices - v + _whole(step * self._direction)
+            self._prices = self._prices - v + self._move(step)
+
+    def _move(self, step: float) -> LongArray:
+        """Return a step in the current direction; a flat direction must not lead beyond all numbers."""
+        most = _FURTHEST * self._mean
+        return _whole(np.clip(step * self._direction, -most, most))
 
     def _load(self, softness: float, cut: int) -> FloatArray:
         self._work += _LOADING * self._boxes.n_inside
