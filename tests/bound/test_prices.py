@@ -96,7 +96,7 @@ def test_a_pass_finds_the_greatest_excess_of_all_boxes(case, tenths):
 def test_what_is_known_and_a_margin_only_save_time(case, tenths, margin):
     table = Priced(case)
     prices = table.steps([F(tenth, 10) for tenth in np.resize(tenths, table.n).tolist()])
-    excess, boxes, _ = table.separation.excess(prices, None, PATIENT)
+    excess, _, _ = table.separation.excess(prices, None, PATIENT)
     again, _, _ = table.separation.excess(prices, excess, PATIENT)
     assert again.tolist() == excess.tolist()
     floor = int(np.median(excess))

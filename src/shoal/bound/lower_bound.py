@@ -238,7 +238,11 @@ def _by_prices(
     prices = feasible_prices(separation, PLANS[effort], tick, start)
     if prices is None:
         return None
-    return _summed(scans, prices, 1, may_suppress, slack)
+    total = _summed(scans, prices, 1, may_suppress, slack)
+    if start is None:
+        return total
+    # With rows left out, a lower sum of prices can be cut by less.
+    return max(total, _summed(scans, start, 1, may_suppress, 3 * slack))
 
 
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> tuple[float, str]:
