@@ -163,7 +163,9 @@ def test_drag(case, form):
 @given(small)
 def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
     forms = Forms(case)
-    found = lower_bound(forms.encoded, forms.k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "_MAX_PRICED", 0)
+        found = lower_bound(forms.encoded, forms.k)
     box = reference.smallest_box(*forms.args)
     assert is_just_below(found.total, sum(reference.with_drag(*forms.args, box)))
     assert found.total <= float(reference.least_loss(*forms.args)) + 1e-12
@@ -175,6 +177,7 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     forms = Forms(case)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds, "_MAX_SEARCHED", -1)
+        patch.setattr(bounds, "_MAX_PRICED", 0)
         found = lower_bound(forms.encoded, forms.k)
     near = reference.nearest_row(*forms.args)
     box = reference.smallest_box(*forms.args)
@@ -190,6 +193,7 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
 
 def test_mutual_reachability_takes_three_passes(monkeypatch):
     monkeypatch.setattr(bounds, "_MAX_SEARCHED", -1)
+    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
     encoded = shoal.encode(pl.DataFrame({"age": [0, 2, 4, 6, 8, 11, 12]}), quasi=["age"])
     # With drag the passes give 53/24, 9/4 and 7/3.
     assert lower_bound(encoded, 3) == Bound(
@@ -298,6 +302,7 @@ def test_an_estimate_is_below_the_exact_sum(medium, monkeypatch):
     exact, _ = bounds.bounds_of_all(scans, silent)
     mean = float(exact @ scans.size) / scans.fixed.unit / medium.n_rows
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
+    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
     found = lower_bound(medium, 5)
     assert found.is_estimate
     assert found.how == "smallest box, 8,000 of 1,500 rows, 99 % confidence"
@@ -315,6 +320,7 @@ def test_rows_are_drawn_alike_each_time_and_by_their_number(medium):
 
 def test_without_time_to_search_boxes_the_nearest_rows_are_sampled(medium, monkeypatch):
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
+    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
     monkeypatch.setattr(bounds, "_SEARCHED", 1)
     assert lower_bound(medium, 5).how == "nearest row, 8,000 of 1,500 rows, 99 % confidence"
 

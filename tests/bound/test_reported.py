@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 
 import polars as pl
@@ -51,14 +52,17 @@ def found(people):
 def test_it_is_told_beside_the_loss(people, found):
     told = json.loads(run("anonymize", "r.toml", "-o", "out.csv", "--json"))
     assert told["bound"] == found.rounded < found.total <= told["loss"]["il"]
-    assert told["bound_how"] == "smallest box with drag, all rows"
+    assert told["bound_how"] == "row prices, all rows"
     assert told["bound_is_estimate"] is False
     assert "bounding" in told["timings"]
     text = run("anonymize", "r.toml", "-o", "out.csv")
     times = told["loss"]["il"] / told["bound"]
-    assert f"lower bound of Total IL: {told['bound']} (smallest box with drag, all rows); " in text
+    assert f"lower bound of Total IL: {told['bound']} (row prices, all rows); " in text
     assert "; this release has " in text
     assert f", {times:.2f} times the bound\n" in text
+    above = ceil(100 * times - 100 - 1e-9)
+    assert told["bound_gap"] == above / 100
+    assert f"  at most {above} % above the least possible loss\n" in text
 
 
 def test_it_is_rounded_in_what_is_published(people, found):
@@ -76,6 +80,7 @@ def test_it_is_rounded_in_what_is_published(people, found):
 
 def test_an_estimate_is_called_one(people, monkeypatch):
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
+    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
     text = run("anonymize", "r.toml", "-o", "out.csv")
     assert "(an estimate: smallest box, 8,000 of 8 rows, 99 % confidence)" in text
     with open("out.csv.report.html", encoding="utf-8") as file:
@@ -190,7 +195,7 @@ def test_several_bounds_are_an_estimate_if_one_of_them_is():
 def test_a_bound_of_nothing_has_no_ratio(people):
     pl.DataFrame({"age": [1] * 8, "ill": list("abcdabcd")}).write_csv("people.csv")
     text = run("anonymize", "r.toml", "-o", "out.csv")
-    assert "lower bound of Total IL: 0 (smallest box with drag, all rows)\n" in text
+    assert "lower bound of Total IL: 0 (row prices, all rows)\n" in text
 
 
 def test_typical_values_are_measured_by_their_classes(people):

@@ -40,8 +40,8 @@ def test_adult8_has_the_keys_and_numbers_of_the_contract(adult_release):
     assert (numbers["k"], numbers["released"], numbers["suppressed"]) == (10, 30162, 0)
     assert 20_000 <= numbers["loss"]["il"] <= 22_500
     assert numbers["loss"]["gcp"] == pytest.approx(numbers["loss"]["il"] / (8 * 30162))
-    assert (numbers["bound"], numbers["bound_is_estimate"]) == (7990, False)
-    assert numbers["bound_how"] == "smallest box with drag, all rows"
+    assert (numbers["bound"], numbers["bound_is_estimate"]) == (11700, False)
+    assert numbers["bound_how"] == "row prices, all rows"
     assert numbers["goals"] == [
         {"type": "k-anonymity", "column": None, "asked": 10, "achieved": 10, "holds": True}
     ]

@@ -25,6 +25,9 @@ holds with these in place of C.)
 *Rows left out* cost the sum of all weights, W. Without drag no term exceeds W; with drag some may. For as
 many rows as may be left out, those whose terms exceed W the most, only W is counted.
 
+*Prices* (`bound.prices`) give the highest bound, and are used wherever all boxes can be gone through. They
+begin with the sum above where it takes little time, so that they are never below it.
+
 Costs are rounded to fixed-point integers; the largest possible rounding error is subtracted from the sum.
 """
 
@@ -32,15 +35,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import floor, log10
-from typing import Any
+from math import ceil, floor, log10
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import LongArray
 from shoal.bound.confidence import lower_limit
+from shoal.bound.prices import PLANS, feasible_prices
 from shoal.bound.scans import Scans, Share
+from shoal.bound.separation import Separation
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import FixedColumns
@@ -57,8 +62,14 @@ SEED = 20070409  # arbitrary, but fixed
 _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PILOT = 32  # tuples from which the time of the search is estimated
+_MAX_PRICED = 100_000  # distinct tuples
+_BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
 _DIGITS = 3
 _EXACT = 1e-12  # relative error of a float
+
+
+BoundEffort = Literal["quick", "normal", "high"]
+Bounding = bool | Literal["tight"]  # whether the loss is bounded; "tight": at high effort in any case
 
 
 @dataclass(frozen=True)
@@ -93,12 +104,30 @@ class Bound:
         return {"bound": self.rounded, "bound_is_estimate": self.is_estimate, "bound_how": self.how}
 
 
-NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None}
+NO_BOUND: dict[str, Any] = {"bound": None, "bound_is_estimate": None, "bound_how": None, "bound_gap": None}
 
 
-def bound_fields(bound: Bound | None) -> dict[str, Any]:
-    """Return a bound as fields for JSON, all null for None."""
-    return dict(NO_BOUND) if bound is None else bound.to_dict()
+def bound_fields(bound: Bound | None, *losses: float | None) -> dict[str, Any]:
+    """Return a bound as fields for JSON, all null for None; with how far the first loss known is above it."""
+    if bound is None:
+        return dict(NO_BOUND)
+    il = next((loss for loss in losses if loss is not None), None)
+    return {**bound.to_dict(), "bound_gap": None if il is None else gap(il, bound.rounded)}
+
+
+def gap(il: float, bound: float) -> float | None:
+    """Return by which share a loss is above the least possible one at most, rounded up to a hundredth.
+
+    None if the bound is 0 and the loss is not.
+    """
+    if il <= bound:
+        return 0.0
+    return None if bound <= 0 else ceil(100 * (il / bound - 1) * (1 - _EXACT)) / 100
+
+
+def effort_of(bound: Bounding) -> BoundEffort | None:
+    """Return the effort that is asked for; None: as the recipe suggests."""
+    return "high" if bound == "tight" else None
 
 
 def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
@@ -114,10 +143,16 @@ def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
 
 
 def recipe_bound(
-    encoded: Encoded, recipe: Recipe, *, suppressed: int = 0, progress: Share | None = None
+    encoded: Encoded,
+    recipe: Recipe,
+    *,
+    suppressed: int = 0,
+    effort: BoundEffort | None = None,
+    progress: Share | None = None,
 ) -> Bound | None:
     """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
 
+    `effort` is high by default where the recipe asks for a search with high effort, and normal elsewhere.
     None where it allows no release, and for Anatomy, which publishes no boxes. Where rows that lack a quasi
     value are left out, they cost the sum of the weights and are in no class.
     """
@@ -131,16 +166,28 @@ def recipe_bound(
     if int(inside.sum()) < k or left_out > may_suppress:
         return None
     part = encoded.take(inside) if left_out else encoded
-    return lower_bound(part, k, may_suppress=may_suppress - left_out, left_out=left_out, progress=progress)
+    if effort is None:
+        effort = "high" if recipe.method.options.get("effort") == "high" else "normal"
+    may_suppress -= left_out
+    return lower_bound(
+        part, k, may_suppress=may_suppress, left_out=left_out, effort=effort, progress=progress
+    )
 
 
 def lower_bound(
-    encoded: Encoded, k: int, *, may_suppress: int = 0, left_out: int = 0, progress: Share | None = None
+    encoded: Encoded,
+    k: int,
+    *,
+    may_suppress: int = 0,
+    left_out: int = 0,
+    effort: BoundEffort = "normal",
+    progress: Share | None = None,
 ) -> Bound:
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
-    For small tables (up to about 30,000 distinct quasi tuples) every row is used. For larger ones a sample of
-    rows is compared with all rows, and the total is a lower confidence limit: an estimate.
+    Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct
+    quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples. For larger tables a sample
+    of rows is compared with all rows, and the total is a lower confidence limit: an estimate.
 
     Parameters
     ----------
@@ -152,6 +199,8 @@ def lower_bound(
         How many of its rows may be left out, at the cost of the sum of the weights each.
     left_out : int, default 0
         Rows that are left out already and not among these, at the same cost.
+    effort : "quick", "normal" or "high"
+        How far prices are improved: a few seconds, or a minute or two at high effort.
     progress : callable, optional
         Called with the share that is done.
 
@@ -160,12 +209,14 @@ def lower_bound(
     >>> import polars as pl, shoal
     >>> encoded = shoal.encode(pl.DataFrame({"age": [0, 1, 2, 10]}), quasi=["age"])
     >>> lower_bound(encoded, 2)
-    Bound(total=1.8, is_estimate=False, how='smallest box with drag, all rows')
+    Bound(total=1.8, is_estimate=False, how='row prices, all rows')
     """
     tick = progress or (lambda share: None)
     scans = Scans(encoded, k)
     weight = float(encoded.weights.sum())
     slack = rounding(encoded, scans.fixed)
+    if (total := _by_prices(scans, may_suppress, slack, effort, tick)) is not None:
+        return Bound(total + left_out * weight, False, "row prices, all rows")
     if scans.m * scans.work_of_one <= _ALL_ROWS:
         total, how = _of_all_rows(scans, may_suppress, slack, tick)
         return Bound(total + left_out * weight, False, how)
@@ -173,21 +224,50 @@ def lower_bound(
     return Bound(total + left_out * weight, True, how)
 
 
+def _by_prices(
+    scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
+) -> float | None:
+    """Sum feasible prices of all rows; None where there are too many boxes to go through."""
+    if scans.m > _MAX_PRICED:
+        return None
+    start = None
+    if scans.m * scans.work_of_one <= _BEGIN_ABOVE:
+        start = _dragged(scans, _part(tick, 0.0, 0.2))[0] // (scans.k - 1)
+        tick = _part(tick, 0.2, 1.0)
+    separation = Separation(scans.fixed, scans.size, scans.k)
+    prices = feasible_prices(separation, PLANS[effort], tick, start)
+    if prices is None:
+        return None
+    total = _summed(scans, prices, 1, may_suppress, slack)
+    if start is None:
+        return total
+    # With rows left out, a lower sum of prices can be cut by less.
+    return max(total, _summed(scans, start, 1, may_suppress, 3 * slack))
+
+
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> tuple[float, str]:
     """Sum the terms of all rows, with drag."""
+    terms, how = _dragged(scans, tick)
+    # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
+    return _summed(scans, terms, scans.k - 1, may_suppress, 3 * slack), f"{how} with drag, all rows"
+
+
+def _dragged(scans: Scans, tick: Share) -> tuple[LongArray, str]:
+    """Return k - 1 times the bound with drag of each tuple; also return how."""
     bound, how = bounds_of_all(scans, _part(tick, 0.0, 0.7))
     drag = np.zeros(scans.m, np.int64)
     drag[scans.order] = scans.dragged(scans.order, bound, _part(tick, 0.7, 1.0))
-    fixed, k = scans.fixed, scans.k
-    terms = bound.astype(np.int64) * (k - 1) + drag  # k - 1 times the term
+    return bound.astype(np.int64) * (scans.k - 1) + drag, how
+
+
+def _summed(scans: Scans, terms: LongArray, times: int, may_suppress: int, slack: float) -> float:
+    """Sum terms, given in fixed-point steps and so many times, over all rows; less a slack for each row."""
+    fixed = scans.fixed
     whole = int(fixed.span.sum()) + int(fixed.trees.height[fixed.trees.node_at].sum())
     # Python's own integers: the sum may need more than 64 bits.
-    total = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
-    total -= _above(terms - whole * (k - 1), scans.size, may_suppress)
-    # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
-    return max(
-        0.0, (total / (k - 1) - 3 * slack * int(scans.size.sum())) / fixed.unit
-    ), f"{how} with drag, all rows"
+    total: int = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
+    total -= _above(terms - whole * times, scans.size, may_suppress)
+    return float(max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit))
 
 
 def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:

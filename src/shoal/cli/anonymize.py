@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,8 +24,10 @@ from shoal.cli.flags import (
     SaveRecipe,
     Sign,
     TableFlags,
+    TightBound,
     Views,
     ViewsBy,
+    asked_bound,
     is_recipe,
     load_recipe,
     location,
@@ -74,6 +76,7 @@ def anonymize(
     ] = None,
     table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     no_bound: NoBound = False,
+    tight_bound: TightBound = False,
     goal: Goals = None,
     views: Views = None,
     views_by: ViewsBy = None,
@@ -181,7 +184,7 @@ def anonymize(
             quiet,
             also=also or (),
             accept_composition=accept_composition,
-            bound=not no_bound,
+            bound=asked_bound(no_bound, tight_bound),
             analyses=analysis or (),
             force=force,
             sign=sign,
@@ -198,7 +201,7 @@ def publish(
     *,
     also: Iterable[Path] = (),
     accept_composition: bool = False,
-    bound: bool = True,
+    bound: bool | Literal["tight"] = True,
     analyses: Sequence[str] = (),
     force: bool = False,
     sign: Path | None = None,

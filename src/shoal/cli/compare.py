@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,8 @@ from shoal.cli.flags import (
     NoBound,
     SaveRecipe,
     TableFlags,
+    TightBound,
+    asked_bound,
     is_recipe,
     load_recipe,
     location,
@@ -25,7 +27,7 @@ from shoal.cli.flags import (
     save_recipe,
     with_table_flags,
 )
-from shoal.cli.summary import bound_text, loss_text
+from shoal.cli.summary import bound_text, gap_lines, loss_text
 
 if TYPE_CHECKING:
     from shoal.recipe import Recipe
@@ -64,6 +66,7 @@ def compare(
     table: TableFlags = TableFlags(),  # noqa: B008  # expanded by the decorator
     goal: Goals = None,
     no_bound: NoBound = False,
+    tight_bound: TightBound = False,
     save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -88,7 +91,7 @@ def compare(
         recipe = load_recipe(location(source), changes)
         if save is not None:
             save_recipe(recipe if not ks else recipe.changed({"privacy": {"k": ks[0]}}), save)
-        comparison = _run(recipe, names(methods), ks, chart, quiet, bound=not no_bound)
+        comparison = _run(recipe, names(methods), ks, chart, quiet, bound=asked_bound(no_bound, tight_bound))
         drawn = chart if chart is not None and comparison.exit_status == 0 else None
         if drawn is not None:
             comparison.chart(drawn)
@@ -110,7 +113,7 @@ def _run(
     chart: Path | None,
     quiet: bool,
     *,
-    bound: bool,
+    bound: bool | Literal["tight"],
 ) -> Any:
     from shoal.report.comparison import check_chart_target
     from shoal.table.overwriting import refuse_overwriting
@@ -163,8 +166,22 @@ def _print(result: dict[str, Any]) -> None:
 
 def _bound_notes(results: list[dict[str, Any]]) -> list[str]:
     """Return the lower bound of IL at each k."""
-    bounds = {trial["k"]: bound_text(trial) for trial in results if trial["bound"] is not None}
-    return [f"lower bound of IL at k = {k}: {bound}" for k, bound in bounds.items()]
+    nearest: dict[int, dict[str, Any]] = {}  # the method with the lowest loss at each k
+    for trial in results:
+        if trial["bound"] is None:
+            continue
+        best = nearest.setdefault(trial["k"], trial)
+        if _gap(trial) < _gap(best):
+            nearest[trial["k"]] = trial
+    return [
+        f"lower bound of IL at k = {k}: {bound_text(trial)}"
+        + "".join(f"; {trial['method']} is {line}" for line in gap_lines(trial))
+        for k, trial in nearest.items()
+    ]
+
+
+def _gap(trial: dict[str, Any]) -> float:
+    return float("inf") if trial["bound_gap"] is None else float(trial["bound_gap"])
 
 
 def _added_notes(results: list[dict[str, Any]]) -> list[str]:

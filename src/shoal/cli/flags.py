@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -262,6 +262,9 @@ Goals = Annotated[
         autocompletion=complete_goal,
     ),
 ]
+TightBound = Annotated[
+    bool, typer.Option("--tight-bound", help="Take a minute or two for a higher lower bound of the loss.")
+]
 NoBound = Annotated[
     bool, typer.Option("--no-bound", help="Skip the lower bound of the loss, to save a few seconds.")
 ]
@@ -416,6 +419,11 @@ def save_recipe(recipe: Recipe, path: Path) -> None:
     with temporary(path) as file:
         write_text(text, file)
         move_into_place(file, path)
+
+
+def asked_bound(no_bound: bool, tight_bound: bool) -> bool | Literal["tight"]:
+    """Return whether the loss is bounded, and how."""
+    return False if no_bound else "tight" if tight_bound else True
 
 
 def names(text: str | None) -> list[str]:

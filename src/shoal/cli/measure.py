@@ -12,6 +12,8 @@ from shoal.cli.flags import (
     NoBound,
     SaveRecipe,
     TableFlags,
+    TightBound,
+    asked_bound,
     input_path,
     load_recipe,
     location,
@@ -44,6 +46,7 @@ def measure(
         ),
     ] = None,
     no_bound: NoBound = False,
+    tight_bound: TightBound = False,
     save: SaveRecipe = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -71,7 +74,11 @@ def measure(
             save_recipe(loaded, save)
         with progress_bar(quiet) as progress:
             numbers = measure_tables(
-                loaded, released, analyses=analysis or (), bound=not no_bound, progress=progress
+                loaded,
+                released,
+                analyses=analysis or (),
+                bound=asked_bound(no_bound, tight_bound),
+                progress=progress,
             )
         if as_json:
             print_json(numbers)

@@ -221,7 +221,15 @@ def bound_lines(result: dict[str, Any]) -> list[str]:
     line = f"lower bound of Total IL: {bound_text(result)}"
     if il is not None and result["bound"] > 0:
         line += f"; this release has {loss_text(il)}, {il / result['bound']:.2f} times the bound"
-    return [line]
+    return [line, *gap_lines(result)]
+
+
+def gap_lines(result: dict[str, Any]) -> list[str]:
+    """Return how far a loss is from the least possible one at most, if that is known."""
+    if result["bound_gap"] is None:
+        return []
+    sure = ", with 99 % confidence" if result["bound_is_estimate"] else ""
+    return [f"at most {result['bound_gap']:.0%} above the least possible loss{sure}".replace("%", " %", 1)]
 
 
 def bound_text(result: dict[str, Any]) -> str:

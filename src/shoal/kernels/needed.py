@@ -14,7 +14,14 @@ class Form(NamedTuple):
 
 _FILES = ("quoting.misplaced_quotes",)
 _TABLES = ("hashing.add_texts", "hashing.add_numbers")
-_BOUND = ("nearest.scan_tuples", "smallest_box.smallest_boxes")
+_BOUND = (
+    "nearest.scan_tuples",
+    "smallest_box.smallest_boxes",
+    "excess.greatest_excess",
+    "working_set.list_inside",
+    "working_set.weigh",
+    "working_set.load_rows",
+)
 _JUDGING = ("goals.count_rows", "goals.judge_classes")
 _EVENING = ("filling.fill_wants", "filling.mark_spared")
 _METHODS: dict[str, tuple[str, ...]] = {

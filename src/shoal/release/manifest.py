@@ -88,7 +88,7 @@ def _measured(numbers: Numbers, *, with_bound: bool = True) -> dict[str, Any]:
     return {
         "goals": [goal.to_dict() for goal in numbers.goals],
         "loss": all_rounded(numbers.loss),
-        **(bound_fields(numbers.bound) if with_bound else {}),
+        **(bound_fields(numbers.bound, *numbers.ils) if with_bound else {}),
     }
 
 

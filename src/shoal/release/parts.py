@@ -59,6 +59,11 @@ class Numbers:
         """The lower bound of the loss of any release of these rows; None where it is unknown."""
         return total_bound([bounding.result() for bounding in self.bounding]) if self.bounding else None
 
+    @property
+    def ils(self) -> tuple[float | None, float | None]:
+        """Total IL, published and tight: typical values are no boxes, but their classes are."""
+        return self.loss.il, self.loss_tight.il
+
     def wait_for_bound(self, progress: Progress | None) -> None:
         """Wait for the bound, and report progress."""
         for bounding in self.bounding:

@@ -356,7 +356,7 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers that `shoal anonymize --json` prints."""
         views = {"views_by": self.recipe.output.views_by, "views": [_view(part) for part in self.parts]}
-        bound = bound_fields(self.bound)  # first: the wait for it is part of `timings`
+        bound = bound_fields(self.bound, *self.numbers.ils)  # first: the wait for it is part of `timings`
         return {
             "method": self.method,
             "reason": self.reason,
@@ -413,7 +413,7 @@ def _view(part: Part) -> dict[str, Any]:
         "columns": part.frame.columns,
         **_counts(part.numbers),
         **_measured(part.numbers),
-        **bound_fields(part.numbers.bound),
+        **bound_fields(part.numbers.bound, *part.numbers.ils),
     }
 
 

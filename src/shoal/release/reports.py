@@ -8,6 +8,7 @@ from importlib.metadata import version
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from shoal.bound.lower_bound import bound_fields
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
 from shoal.recipe import Shape, shareable, to_toml
@@ -77,6 +78,7 @@ def report_texts(
             loss=all_rounded(numbers.loss),
             loss_tight=all_rounded(numbers.loss_tight),
             bound=numbers.bound,
+            bound_gap=bound_fields(numbers.bound, *numbers.ils)["bound_gap"],
             profile=profile,
             kinds={name: release.kinds[name] for name in recipe.quasi},
             kept=[name for name in recipe.named("keep") if name in recipe.unchanged],

@@ -246,7 +246,7 @@ def _page(results: Results, rows: int, words: Sequence[str]) -> str:
         charts=[Markup(loss), Markup(time)],
         words=words,
         results=results,
-        bounds={result["k"]: result for result in results if result["bound"] is not None},
+        bounds=_nearest(results),
         has_goals=any(result["k_alone"] is not None for result in results),
         rows=rows,
     )
@@ -263,3 +263,19 @@ def _times_bound(result: Mapping[str, Any]) -> float | None:
     """Return the ratio of a method's loss to the lower bound; None if either is missing or the bound is 0."""
     il, bound = result["loss"]["il"], result["bound"]
     return il / bound if il is not None and bound else None
+
+
+def _nearest(results: Results) -> dict[int, Mapping[str, Any]]:
+    """Return the result that is nearest to the lower bound, for each k that has one."""
+    found: dict[int, Mapping[str, Any]] = {}
+    for result in results:
+        if result["bound"] is not None:
+            best = found.setdefault(result["k"], result)
+            if _gap(result) < _gap(best):
+                found[result["k"]] = result
+    return found
+
+
+def _gap(result: Mapping[str, Any]) -> float:
+    gap = result.get("bound_gap")
+    return float("inf") if gap is None else float(gap)

@@ -39,6 +39,8 @@ class Facts:
         Loss of the published values and of the tight ranges of the classes; None if not defined.
     bound : Bound or None
         Lower bound of the loss of any release; None if not computed.
+    bound_gap : float or None
+        By which share the loss is above the least possible one at most; None if not known.
     profile : Profile
         The columns, the class sizes and the sensitive columns.
     kinds : mapping of str to mapping
@@ -106,6 +108,7 @@ class Facts:
     engines: str = "DuckDB"
     kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     bound: Bound | None = None
+    bound_gap: float | None = None
     remarks: Sequence[str] = ()
     composition: Mapping[str, Any] | None = None
     dangers: Sequence[Mapping[str, Any]] = ()

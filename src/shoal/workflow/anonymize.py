@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.bound.lower_bound import Bounding
 from shoal.cluster.clusterer import Clusterer
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
@@ -48,7 +49,7 @@ def anonymize(
     ledger: str | Path | None = None,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
-    bound: bool = True,
+    bound: Bounding = True,
     progress: Progress | None = None,
 ) -> Release:
     """Anonymize a table so that every released row looks like at least k - 1 others.
@@ -97,8 +98,9 @@ def anonymize(
         and refused if it is too much.
     accept_composition : bool, default False
         Publish even then; the check is still made and reported.
-    bound : bool, default True
-        Compute a lower bound of the loss of any release, which takes a few seconds on large tables.
+    bound : bool or "tight", default True
+        Compute a lower bound of the loss of any release, which takes a few seconds on large tables; "tight":
+        take a minute or two for a higher one.
     progress : callable, optional
         Called with the name of a stage and the fraction that is done.
 

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
+from shoal.bound.lower_bound import (
+    Bound,
+    BoundEffort,
+    Bounding,
+    bound_fields,
+    effort_of,
+    recipe_bound,
+)
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local
@@ -126,7 +133,7 @@ class Trial:
             "risk": None if done is None else done.risk(),
             "added_loss": self.added_loss,
             "k_alone": _k_alone(self.plain),
-            **bound_fields(None if done is None else self.bound),
+            **(bound_fields(None) if done is None else bound_fields(self.bound, done.loss.il)),
             "label": self.label,
             "error": None if error is None else {"code": error.code, "message": error.message},
         }
@@ -241,7 +248,7 @@ def compare(
     *,
     methods: str | Iterable[str] = ALL,
     ks: Iterable[int] | None = None,
-    bound: bool = True,
+    bound: Bounding = True,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run every method at every k on one table and measure what each would publish.
@@ -261,8 +268,8 @@ def compare(
         See `shoal methods`.
     ks : iterable of int, optional
         Smallest class sizes; without them, the recipe's.
-    bound : bool, default True
-        Also compute a lower bound of the loss of any method, once for each k.
+    bound : bool or "tight", default True
+        Also compute a lower bound of the loss of any method, once for each k; "tight": at high effort.
     progress : callable, optional
         Called with the name of a stage and the fraction that is done.
 
@@ -299,7 +306,7 @@ def compare(
     bounds: dict[int, Bound | None] = {}
     if bound:
         with stage(timings, "bounding", progress) as tick:
-            bounds = _bounds(encodings, [variant for _, _, variant in asked], tick)
+            bounds = _bounds(encodings, [variant for _, _, variant in asked], effort_of(bound), tick)
     trials = []
     for at, (name, k, variant) in enumerate(asked, 1):
         title = f"{name}, k = {k} ({at} of {len(asked)})"
@@ -396,14 +403,17 @@ def _encodings(table: pl.DataFrame, variants: Sequence[Variant]) -> Encodings:
 
 
 def _bounds(
-    encodings: Encodings, variants: Sequence[Variant], tick: Callable[[float], None]
+    encodings: Encodings,
+    variants: Sequence[Variant],
+    effort: BoundEffort | None,
+    tick: Callable[[float], None],
 ) -> dict[int, Bound | None]:
     """Bound the loss at each k, whatever the method."""
     by_k = {variant.privacy.k: variant for variant in variants if isinstance(variant, Recipe)}
     found = {}
     for at, (k, variant) in enumerate(by_k.items()):
         progress = partial(_tick_part, tick, at, len(by_k))
-        found[k] = recipe_bound(encodings[variant.label], variant, progress=progress)
+        found[k] = recipe_bound(encodings[variant.label], variant, effort=effort, progress=progress)
     return found
 
 

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from shoal.bound.lower_bound import Bound
+from shoal.bound.lower_bound import Bound, Bounding
 from shoal.dangers import (
     MIN_ROWS,
     Danger,
@@ -59,7 +59,7 @@ def make_distributed(
     recipe: Recipe,
     *,
     also: Iterable[str | Path] = (),
-    bound: bool = True,
+    bound: Bounding = True,
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
 ) -> Release:

@@ -189,7 +189,7 @@ def _costs(encoded: Encoded, made: Made, left_out: dict[Section, str]) -> list[C
             continue
         outcome = outcome_of({variant.label: encoded}, variant)
         if isinstance(outcome, Outcome) and outcome.loss.gcp is not None:
-            least = None if bound is None else recipe_bound(encoded, variant)
+            least = None if bound is None else recipe_bound(encoded, variant, effort="quick")
             costs.append(CostOfK(k, outcome.loss.gcp, None if least is None else least.total / most))
     return sorted(costs, key=lambda cost: cost.k)
 

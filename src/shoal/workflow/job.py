@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.bound.lower_bound import Bounding
 from shoal.composition.companions import Companions
 from shoal.dangers import Values
 from shoal.recipe import Recipe
@@ -29,8 +30,8 @@ class Job:
         The table, for finding dangers.
     companions : Companions
         Tables about the same people that are checked together with this one.
-    bound : bool
-        Whether to compute the lower bound of the loss.
+    bound : bool or "tight"
+        Whether to compute the lower bound of the loss; "tight": at high effort.
     timings : dict of str to float
         Seconds of each stage; later stages add theirs.
     """
@@ -41,7 +42,7 @@ class Job:
     asked: Recipe
     values: Values
     companions: Companions
-    bound: bool
+    bound: Bounding
     timings: dict[str, float]
     progress: Progress | None
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.bound.lower_bound import Bound, bound_fields, recipe_bound
+from shoal.bound.lower_bound import Bound, Bounding, bound_fields, effort_of, recipe_bound
 from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels
@@ -34,7 +34,7 @@ def measure_tables(
     released: Path | None,
     *,
     analyses: Sequence[str] = (),
-    bound: bool = True,
+    bound: Bounding = True,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Measure the raw table that the recipe names and, if given, a release of it.
@@ -60,7 +60,8 @@ def measure_tables(
     if bound:
         with stage(timings, "bounding", progress) as tick:
             suppressed = encoded.n_rows - release.frame.height
-            least = recipe_bound(encoded, recipe, suppressed=suppressed, progress=tick)
+            effort = effort_of(bound)
+            least = recipe_bound(encoded, recipe, suppressed=suppressed, effort=effort, progress=tick)
     with stage(timings, "measure", progress):
         measured = _released_numbers(encoded, release, recipe, least)
         return {**numbers, **measured, "utility": useful.to_json()}
@@ -98,14 +99,15 @@ def _released_numbers(
     encoded: Encoded, release: ReadRelease, recipe: Recipe, least: Bound | None
 ) -> dict[str, Any]:
     sizes = release.sizes
+    lost = loss_of(encoded, release, recipe)
     measures = {} if release.labels is None else _more_measures(encoded, release.labels, release.class_of_row)
     return {
         "k": int(sizes.min()),
         "classes": len(sizes),
         "suppressed": encoded.n_rows - release.frame.height,
-        "loss": loss_of(encoded, release, recipe).to_dict(),
+        "loss": lost.to_dict(),
         "measures": measures,
-        **bound_fields(least),
+        **bound_fields(least, lost.il),
         "risk": risk(sizes, recipe.privacy.k).brief(),
         "read_as": release.read_as,
     }

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from shoal.bound.lower_bound import Bound, recipe_bound
+from shoal.bound.lower_bound import Bound, effort_of, recipe_bound
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
 from shoal.dangers import Scene, find_dangers, refuse
@@ -133,7 +133,10 @@ def _bounding(
     if not job.bound:
         return ()
     # It uses all processors for a while; publishing and verifying small tables do not.
-    started = BackgroundStage(timings, "bounding", lambda tick: recipe_bound(encoded, recipe, progress=tick))
+    effort = effort_of(job.bound)
+    started = BackgroundStage(
+        timings, "bounding", lambda tick: recipe_bound(encoded, recipe, effort=effort, progress=tick)
+    )
     if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
         started.result(progress)
     return (started,)

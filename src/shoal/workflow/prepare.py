@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.bound.lower_bound import Bounding
 from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
@@ -40,7 +41,7 @@ def prepare(
     *,
     also: Iterable[str | Path] = (),
     accept_composition: bool = False,
-    bound: bool = True,
+    bound: Bounding = True,
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
     target: str | Path | None = None,

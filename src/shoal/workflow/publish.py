@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.bound.lower_bound import Bounding
 from shoal.recipe import Address, Recipe, located
 from shoal.report.engine import prestarted_engine
 from shoal.stages import Progress
@@ -24,7 +25,7 @@ def publish(
     *,
     also: Iterable[Path] = (),
     accept_composition: bool = False,
-    bound: bool = True,
+    bound: Bounding = True,
     analyses: Sequence[str] = (),
     force: bool = False,
     sign: Path | None = None,
@@ -67,7 +68,7 @@ def publish(
             places = Places.of(recipe, target, report=True, signed=signed)
             replaced = _check(places, recipe, also, force=force)
         several = bool(also) or len(places.tables) > 1 or recipe.output.ledger is not None
-        jobs = jobs_left([recipe.method.name], recipe, bound=bound, several=several)
+        jobs = jobs_left([recipe.method.name], recipe, bound=bool(bound), several=several)
         with compiling(jobs, progress) if compiling else nullcontext():
             from shoal.workflow.prepare import prepare  # imported after background work has started
 

@@ -202,7 +202,9 @@ def _bound() -> None:
     """Bound the loss in every form, and read a file."""
     import numpy as np
 
+    from shoal.bound.prices import PLANS, feasible_prices
     from shoal.bound.scans import Scans
+    from shoal.bound.separation import Separation
     from shoal.recipe import Recipe
     from shoal.table.encode import encode
     from shoal.table.read import read
@@ -212,6 +214,7 @@ def _bound() -> None:
     near = scans.nearest(scans.order, _ignore_progress).astype(np.int32)
     scans.boxes(scans.order, 1 << 40, _ignore_progress)
     scans.dragged(scans.order, near, _ignore_progress)
+    feasible_prices(Separation(scans.fixed, scans.size, 2), PLANS["normal"], _ignore_progress)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_text("age\n1\n", encoding="utf-8")
