@@ -6,9 +6,16 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove
-from shoal.kernels.local_search.space import box_cost, copy_box, joined_cost, set_box, widen_box
+from shoal.kernels.local_search.space import (
+    FAR,
+    box_cost,
+    copy_box,
+    joined_below,
+    joined_cost,
+    set_box,
+    widen_box,
+)
 
-FAR = np.int64(1) << 62
 GROWING = np.int64(0)  # the box of the class that grows; those that are grown follow
 NONE = np.int64(-1)
 
@@ -16,9 +23,9 @@ NONE = np.int64(-1)
 @inner
 def cheapest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box least, the first one of equals."""
-    least, best = FAR, begin
+    least, best, now = FAR, begin, box_cost(cell, low, high, GROWING)
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, GROWING, rows[at])
+        cost = joined_below(cell, low, high, GROWING, now, rows[at], least)
         if cost < least:
             least, best = cost, at
     return best
@@ -38,9 +45,9 @@ def furthest_row(cell, rows, begin, end, low, high):
 @inner
 def cheapest_helping(cell, rows, begin, end, low, high, helpful):
     """Return the place of the cheapest row that brings the class counted nearer to its goals, -1 for none."""
-    least, best = FAR, NONE
+    least, best, now = FAR, NONE, box_cost(cell, low, high, GROWING)
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, GROWING, rows[at])
+        cost = joined_below(cell, low, high, GROWING, now, rows[at], least)
         if cost < least and helps(cell.goals, cell.tally, helpful, cell.ids[rows[at]]):
             least, best = cost, at
     return best
