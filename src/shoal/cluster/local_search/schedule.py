@@ -9,6 +9,7 @@ from shoal.recipe.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
+_MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
 _WARMTH = 1.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes repair it, in what a class loses on average
 _PLAIN_K = 5  # for which efforts say how many rounds there are
@@ -29,7 +30,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(rounds=8, steps=1.5),
+    "quick": Effort(rounds=7, steps=1.5),
     "normal": Effort(rounds=20, steps=4.0),
     "high": Effort(rounds=100, steps=4.0),
 }
@@ -105,4 +106,4 @@ class Schedule:
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
-        return max(_BLOCK_CLASSES, int(BLOCK_ROWS / rows_of_class))
+        return max(_BLOCK_CLASSES, min(_MOST_CLASSES, int(BLOCK_ROWS / rows_of_class)))

@@ -32,6 +32,16 @@ def cheapest_row(cell, rows, begin, end, low, high):
 
 
 @inner
+def first_inside(cell, rows, begin, end, low, high):
+    """Return the place of the first row that makes the box no wider, `end` for none."""
+    now = box_cost(cell, low, high, GROWING)
+    for at in range(begin, end):
+        if joined_below(cell, low, high, GROWING, now, rows[at], now + 1) == now:
+            return at
+    return end
+
+
+@inner
 def furthest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box most, the first one of equals."""
     most, best = np.int64(-1), begin
@@ -66,13 +76,21 @@ def add_row(cell, rows, at, best, low, high):
 def grow_class(cell, rows, begin, end, low, high, helpful):
     """Grow a class from the row at `begin`: to k rows, then by rows that help to meet the goals.
 
+    The next row is the cheapest one, the first of equals. None is cheaper than one that is inside the box, so
+    all rows are looked at only as often as the box gets wider, not k times.
+
     Returns where it ends, `begin` if it never meets them. Writes `rows` and the first box.
     """
     set_box(cell, low, high, GROWING, rows[begin])
     add_row(cell, rows, begin, begin, low, high)
-    at = begin + 1
+    at, place = begin + 1, begin + 1  # rows before the place make the box wider
     while at < begin + cell.k:
-        add_row(cell, rows, at, cheapest_row(cell, rows, at, end, low, high), low, high)
+        place = first_inside(cell, rows, max(at, place), end, low, high)
+        if place < end:
+            add_row(cell, rows, at, place, low, high)
+        else:
+            add_row(cell, rows, at, cheapest_row(cell, rows, at, end, low, high), low, high)
+            place = at
         at += 1
     if not asks(cell.goals):
         return at
