@@ -13,8 +13,7 @@ _MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
 _WARMTH = 1.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes repair it, in what a class loses on average
 _PLAIN_K = 5  # for which efforts say how many rounds there are
-_MORE = 0.4  # by which power of k there are more for larger k: a table has fewer classes then
-_MOST = 2.0  # times as many
+_MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.3  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
@@ -27,12 +26,13 @@ class Effort:
 
     rounds: int  # for k = `_PLAIN_K`, up to `_FULL_ROUNDS` rows
     steps: float  # for each class and round
+    most: float  # times as many rounds for large k
 
 
 EFFORTS = {
-    "quick": Effort(rounds=7, steps=1.5),
-    "normal": Effort(rounds=20, steps=4.0),
-    "high": Effort(rounds=100, steps=4.0),
+    "quick": Effort(rounds=7, steps=1.5, most=2.0),
+    "normal": Effort(rounds=21, steps=4.0, most=2.6),
+    "high": Effort(rounds=100, steps=4.0, most=2.6),
 }
 
 
@@ -50,7 +50,7 @@ class Plan:
 class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
-    A number of rounds, or with `seconds` as many as there is time for. Large k have more, up to twice as many:
+    A number of rounds, or with `seconds` as many as there is time for. Large k have more, two to three times as many:
     classes are fewer then, so a round takes less time. Large tables have fewer rounds, a
     third as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
@@ -63,7 +63,7 @@ class Schedule:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
-        more: float = min(_MOST, (k / _PLAIN_K) ** _MORE)
+        more: float = min(self._effort.most, (k / _PLAIN_K) ** _MORE)
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
 

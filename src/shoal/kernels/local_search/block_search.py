@@ -22,14 +22,21 @@ from shoal.kernels.local_search.block import (
 )
 from shoal.kernels.local_search.cuts import ZERO, Cuts, CutWork, cut_work, no_cuts
 from shoal.kernels.local_search.draws import below, share
-from shoal.kernels.local_search.passes import PassWork, begin_list, improve_class, list_class, pass_over_touched, pass_work
+from shoal.kernels.local_search.passes import (
+    PassWork,
+    begin_list,
+    improve_class,
+    list_class,
+    pass_over_touched,
+    pass_work,
+)
 from shoal.kernels.local_search.space import Cell, local_cell
 from shoal.kernels.local_search.steps import (
+    MOST_FOUND,
     StepWork,
     create,
     dissolve,
     find_close,
-    MOST_FOUND,
     is_good_class,
     recreate,
     shed,
@@ -41,7 +48,6 @@ SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
 PASSES = 4  # over the classes that a step has changed
 SETTLING = np.int64(2)  # of these classes, around which rows settle
 CLOSE = np.int64(6)  # classes around each of them
-
 
 
 class Searched(NamedTuple):
@@ -225,7 +231,21 @@ def search_block(
 
 
 @entry
-def search(cell, block, rooms, labels, n_classes, n_steps, temperature, patience, is_first, is_last, state, rows, ends):
+def search(
+    cell,
+    block,
+    rooms,
+    labels,
+    n_classes,
+    n_steps,
+    temperature,
+    patience,
+    is_first,
+    is_last,
+    state,
+    rows,
+    ends,
+):
     """Search a block whose classes are given by labels.
 
     Returns the loss before and after, and the number of classes. Writes `rows` class by class, and `ends`.
