@@ -16,10 +16,10 @@ for how rows are borrowed and how they settle afterwards; they are tested by wha
   becomes the first of the list. A row moves and swaps among the classes nearest to its own: those of which D
   is least together with it, as they stand when the pass comes to its class. Of equally near ones the lower
   number counts, of equal moves and swaps the nearer class, then the first listed row.
-- A class borrows from the 12 nearest classes of more than k rows, and not at all if these cannot spare enough.
+- A class borrows from the 12 nearest classes of more than k rows, and not at all if they cannot spare enough.
   Each time the row counts for which k (or the class's new size, if that is more) times what it widens the
   class, less what its leaving saves, is least; of equals the one of the nearer class, then the first listed.
-  When the lender is as wide without it, the lender's other rows that make the class no wider come along, in the
+  When the lender is as wide without it, its other rows that make the class no wider come along, in the
   order of the list, until the class has k rows or the lender has no more than that. With goals, a class of k
   rows borrows only rows that help; a row whose lender would not be good without it ends everything, or, if it
   would come along, stays.
@@ -232,7 +232,7 @@ def one_pass(table, classes, k, most, keeping=None):
 
 
 def improve_class(table, classes, own, among, k, keeping):
-    """Let each row of a class move or change places; return the classes changed, in order. Writes `classes`."""
+    """Let each row of a class move or change places; return the classes changed. Writes `classes`."""
     changed = []
     for row in list(classes[own]):
         if row in classes[own]:

@@ -104,7 +104,7 @@ def list_close(cell, block, c, most, near, work):
 
 @inner
 def pass_over_all(cell, block, most, near, work):
-    """Improve every row of the block once, among the `most` classes nearest to its own; return what is saved."""
+    """Improve every row once, among the `most` classes nearest to its own; return what is saved."""
     saved = ZERO
     for c in range(block.size.shape[0]):
         if block.size[c] > 0:
@@ -116,7 +116,7 @@ def pass_over_all(cell, block, most, near, work):
 
 @inner
 def list_settling(cell, block, near, work):
-    """List the classes that a step has changed, and those nearest to the first ones. Writes `near`, `work`."""
+    """List the classes that a step has changed, and those nearest to the first ones. Writes both."""
     begin_list(near)
     n_touched, around = block.state[N_TOUCHED], ZERO
     for at in range(n_touched):

@@ -134,7 +134,7 @@ def stays_good(cell, block, c, leaves, joins):
 
 @inner
 def join_listed(cell, block, row, saves, gains, work):
-    """Compute what the classes listed would cost with the row, where it could move or swap. Writes `work.joined`.
+    """Compute what the classes listed would cost with the row, where it could move or swap. Writes `work`.
 
     It moves only if a class grows by less than the row `saves` its own by leaving. It swaps only if one grows
     by less than its own `gains` and what the class can gain itself, see `least_change`.

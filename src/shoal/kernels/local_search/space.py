@@ -105,7 +105,7 @@ def joined_cost(cell, low, high, at, row):
 
 @inner
 def joined_below(cell, low, high, at, cost, row, limit):
-    """Return D of a box, which is `cost` now, after one more row has joined it; `FAR` if that is `limit` or more.
+    """Return D of a box, `cost` now, after one more row has joined it; `FAR` if that is `limit` or more.
 
     In most columns the row is inside, and the first few in which it is not decide: faster than `joined_cost`.
     """

@@ -160,7 +160,7 @@ def can_be_filled(cell, block, c, found, work):
 
 @inner
 def borrow_inside(cell, block, c, lender):
-    """Borrow the rows of a class that make another one no wider, as long as one lacks rows and one can spare."""
+    """Borrow the rows of a class that make another one no wider, while one lacks rows and one can spare."""
     row = block.head[lender]
     while row >= 0 and block.size[c] < cell.k and block.size[lender] > cell.k:
         behind, cost = block.next[row], block.cost[c]
