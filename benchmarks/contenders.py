@@ -27,7 +27,7 @@ SWAPS = "k-member then swaps"
 YARDSTICK = "plain k-member loop"
 SLOW = ("incognito",)  # asked for by `--also`
 OTHERS = tuple(
-    name for name, info in METHODS.items() if info.has_classes and name not in (OWN, *SLOW)
+    name for name, info in METHODS.items() if info.shape.has_classes and name not in (OWN, *SLOW)
 )  # every method that puts rows into classes
 
 

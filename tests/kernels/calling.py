@@ -19,14 +19,19 @@ from shoal.kernels.local_search.block import (
     take_back,
     total_loss,
 )
-from shoal.kernels.local_search.block_search import all_good, costlier, has_changed, settle
+from shoal.kernels.local_search.block_search import (
+    all_good,
+    costlier,
+    has_changed,
+    pass_over_all,
+    settle,
+)
 from shoal.kernels.local_search.cuts import cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.growth import grow_classes
-from shoal.kernels.local_search.passes import pass_over_all
-from shoal.kernels.local_search.steps import create, dissolve, recreate, shed
+from shoal.kernels.local_search.steps import create, dissolve, recreate, refill, shed
 
 SHED, CREATE, RECREATE, DISSOLVE = range(4)
-SET, SETTLE, TAKE_BACK, END, MOVE, REFRESH, PASS, LOSS, CHANGE, HAS_CHANGED, ALL_GOOD = range(4, 15)
+SET, SETTLE, TAKE_BACK, END, MOVE, REFRESH, PASS, LOSS, CHANGE, HAS_CHANGED, ALL_GOOD, REFILL = range(4, 16)
 GREEDY, ROLLOUTS, GROW = range(3)
 NOTHING = np.zeros(0, np.int64)
 
@@ -64,7 +69,7 @@ def do_in_block(what, cell, block, rooms, state, row, c, temperature, labels):
     if what == SET:
         set_block(cell, block, labels, c)
     elif what == SETTLE:
-        settle(cell, block, temperature, rooms.near)
+        settle(cell, block, temperature, rooms.near, rooms.step)
     elif what == TAKE_BACK:
         take_back(cell, block)
     elif what == END:
@@ -74,7 +79,7 @@ def do_in_block(what, cell, block, rooms, state, row, c, temperature, labels):
     elif what == REFRESH:
         refresh(cell, block, c)
     elif what == PASS:
-        return pass_over_all(cell, block, rooms.near)
+        return pass_over_all(cell, block, np.int64(c), rooms.near, rooms.step)
     elif what == LOSS:
         return total_loss(block)
     elif what == CHANGE:
@@ -83,6 +88,9 @@ def do_in_block(what, cell, block, rooms, state, row, c, temperature, labels):
         return np.int64(has_changed(block))
     elif what == ALL_GOOD:
         return np.int64(all_good(cell, block))
+    elif what == REFILL:
+        begin_step(block)
+        return np.int64(refill(cell, block, np.int64(c), rooms.step))
     return np.int64(0)
 
 

@@ -1,39 +1,44 @@
-"""A pass over all rows of a block, against its slow twin."""
+"""Passes over the rows of a block, and loans, against their slow twins."""
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from shoal.kernels.local_search.block import N_TOUCHED
 from shoal.recipe import Recipe
-from tests.kernels.calling import PASS
-from tests.kernels.test_block import Searched, audit, searches
+from tests.kernels.calling import MOVE, PASS, REFILL, SETTLE
+from tests.kernels.test_block import KINDS, Searched, audit, searches
 from tests.kernels.test_space import Rows, plain_rows, rows_with_goals
 from tests.reference import local_search as twin
 from tests.reference.kmember import NumericColumn
 from tests.strategies import Case
 
 
-def check_pass(searched):
+def check_pass(searched, most):
     rows, before = searched.rows, searched.loss()
     classes = searched.lists()
     for _ in range(2):  # the second one begins with lists that are not in order
-        classes = twin.one_pass(rows.table, classes, rows.k, rows.keeping)
-        saved = searched.do(PASS)
+        classes = twin.one_pass(rows.table, classes, rows.k, most, rows.keeping)
+        saved = searched.do(PASS, c=most)
         assert searched.lists() == classes
         audit(searched)
         assert saved == before - searched.loss()
         before = searched.loss()
 
 
-@given(searches(plain_rows(max_rows=24, max_k=4)))
-def test_a_pass_does_what_the_twin_does(searched):
-    check_pass(searched)
+some_near = st.sampled_from([1, 2, 3, 24])
 
 
-@given(searches(rows_with_goals(max_rows=20, max_k=3)))
-def test_a_pass_under_goals_does_what_the_twin_does(searched):
-    check_pass(searched)
+@given(searches(plain_rows(max_rows=24, max_k=4)), some_near)
+def test_a_pass_does_what_the_twin_does(searched, most):
+    check_pass(searched, most)
+
+
+@given(searches(rows_with_goals(max_rows=20, max_k=3)), some_near)
+def test_a_pass_under_goals_does_what_the_twin_does(searched, most):
+    check_pass(searched, most)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -46,4 +51,54 @@ def test_a_pass_over_many_classes_does_what_the_twin_does(seed):
     rows = Rows(Case(pl.DataFrame(values), Recipe.from_dict(recipe), columns), 256)
     ends = np.sort(random.choice(np.arange(2, 60, 2), 25, replace=False))
     classes = np.split(random.permutation(60), ends)
-    check_pass(Searched(rows, [sorted(members.tolist()) for members in classes], spare=3))
+    check_pass(Searched(rows, [sorted(members.tolist()) for members in classes], spare=3), 5 * (seed + 1))
+
+
+def check_settling(searched, kind, temperature):
+    """Make a step, then let rows settle."""
+    rows, before = searched.rows, searched.lists()
+    assume(searched.step(kind))
+    touched = searched.block.touched[: searched.block.state[N_TOUCHED]].tolist()
+    after = searched.lists()
+    searched.do(SETTLE, temperature=float(temperature * rows.fixed.unit))
+    assert searched.lists() == twin.settled(
+        rows.table, before, after, touched, rows.k, temperature, rows.keeping
+    )
+    audit(searched)
+
+
+warmth = st.sampled_from([0, 0, 1])
+
+
+@given(searches(plain_rows(max_rows=30, max_k=4)), st.sampled_from(KINDS), warmth)
+def test_rows_settle_as_those_of_the_twin(searched, kind, temperature):
+    check_settling(searched, kind, temperature)
+
+
+@given(searches(rows_with_goals(max_rows=20, max_k=3)), st.sampled_from(KINDS), warmth)
+def test_rows_settle_under_goals_as_those_of_the_twin(searched, kind, temperature):
+    check_settling(searched, kind, temperature)
+
+
+def check_loans(searched, data):
+    """Take some rows out of a class, to the others in turn, and let it borrow."""
+    rows, n_classes = searched.rows, len(searched.classes)
+    assume(n_classes > 1)
+    own = data.draw(st.integers(0, n_classes - 1))
+    leaving = data.draw(st.integers(1, len(searched.classes[own]) - 1) if rows.k > 1 else st.just(0))
+    for at, row in enumerate(searched.classes[own][:leaving]):
+        searched.do(MOVE, row=row, c=(own + 1 + at % (n_classes - 1)) % n_classes)
+    expected, filled = twin.refilled(rows.table, searched.lists(), own, rows.k, rows.keeping)
+    assert bool(searched.do(REFILL, c=own)) == filled
+    assert searched.lists() == expected
+    audit(searched)
+
+
+@given(searches(plain_rows(max_rows=30, max_k=6)), st.data())
+def test_a_class_borrows_what_that_of_the_twin_borrows(searched, data):
+    check_loans(searched, data)
+
+
+@given(searches(rows_with_goals(max_rows=24, max_k=4)), st.data())
+def test_a_class_borrows_under_goals_what_that_of_the_twin_borrows(searched, data):
+    check_loans(searched, data)

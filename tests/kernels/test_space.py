@@ -198,14 +198,22 @@ def test_boxes_cost_the_diversity_of_their_rows(case, small, data):
         first, second, row = data.draw(some), data.draw(some), data.draw(st.integers(0, rows.n - 1))
         box_of(rows, first, 0, low, high)
         box_of(rows, second, 1, low, high)
+        now = called(space.box_cost)(rows.cell, low, high, 0)
         found = [
-            called(space.box_cost)(rows.cell, low, high, 0),
+            now,
             called(space.joined_cost)(rows.cell, low, high, 0, row),
-            called(space.union_cost)(rows.cell, low, high, 0, 1),
+            called(space.joined_below)(rows.cell, low, high, 0, now, row, space.FAR),
+            called(space.united_below)(rows.cell, low, high, 0, now, 1, space.FAR),
         ]
+        for limit in (found[2], found[2] + 1):
+            is_below = found[2] if limit > found[2] else space.FAR
+            assert called(space.joined_below)(rows.cell, low, high, 0, now, row, limit) == is_below
+        for limit in (found[3], found[3] + 1):
+            is_below = found[3] if limit > found[3] else space.FAR
+            assert called(space.united_below)(rows.cell, low, high, 0, now, 1, limit) == is_below
         called(space.unite)(low, high, 0, low, high, 1)
         found.append(called(space.box_cost)(rows.cell, low, high, 0))
-        sets = [first, [*first, row], [*first, *second], [*first, *second]]
+        sets = [first, [*first, row], [*first, row], [*first, *second], [*first, *second]]
         for cost, members in zip(found, sets, strict=True):
             assert abs(cost - rows.cost(members)) <= rows.d, "more than what is rounded"
 

@@ -1,8 +1,8 @@
-"""The slow, obvious twins of the parts of local search: cuts from above, growth, and a pass over all rows.
+"""The slow, obvious twins of the parts of local search: cuts from above, growth, passes over rows, and loans.
 
 Written from the description of the method in `docs/methods/local-search.md`, by full recomputation of every
-diversity, in exact fractions. Columns are those of `tests.reference.kmember`. The steps have no twin, they
-are tested by what they promise. Settled here:
+diversity, in exact fractions. Columns are those of `tests.reference.kmember`. The steps have no twin but
+for how rows are borrowed and how they settle afterwards; they are tested by what they promise. Settled here:
 - Columns are tried ranges first, then trees, each in their order. A range is cut at its values in ascending
   order, missing above all others. A tree is cut at nodes: for each leaf with rows, in depth-first order, at
   the leaf and what is above it, unless a leaf before has been under the same node; rows without a value are a
@@ -13,7 +13,20 @@ are tested by what they promise. Settled here:
   in the list counts, for classes the first one made. When a class does not come to be good, its rows are left
   over; a row left over joins only where the class stays good, and where there is none growth fails.
 - A pass goes through the classes and their lists as they stand when it comes to a class. Whoever moves in
-  becomes the first of the list. Of equal classes the lower number counts, of equal rows the first listed.
+  becomes the first of the list. A row moves and swaps among the classes nearest to its own: those of which D
+  is least together with it, as they stand when the pass comes to its class. Of equally near ones the lower
+  number counts, of equal moves and swaps the nearer class, then the first listed row.
+- A class borrows from the 12 nearest classes of more than k rows, and not at all if they cannot spare enough.
+  Each time the row counts for which k (or the class's new size, if that is more) times what it widens the
+  class, less what its leaving saves, is least; of equals the one of the nearer class, then the first listed.
+  When the lender is as wide without it, its other rows that make the class no wider come along, in the
+  order of the list, until the class has k rows or the lender has no more than that. With goals, a class of k
+  rows borrows only rows that help; a row whose lender would not be good without it ends everything, or, if it
+  would come along, stays.
+- Rows settle among the classes that the step has changed, in that order, and the 6 nearest to each of the
+  first two that have rows. Up to 4 times, every row of the changed classes has its chance, if its class has
+  changed since the time before began; not again if nothing was saved, or if the loss is up by more than twice
+  what was saved and five temperatures.
 """
 
 from collections.abc import Iterable
@@ -203,17 +216,33 @@ def without(rows, row):
     return [other for other in rows if other != row]
 
 
-def one_pass(table, classes, k, keeping=None):
+def nearest(table, classes, own, most):
+    """The classes of which D is least together with one, the least first."""
+    others = [other for other in range(len(classes)) if other != own and classes[other]]
+    return sorted(others, key=lambda other: table.diversity([*classes[own], *classes[other]]))[:most]
+
+
+def one_pass(table, classes, k, most, keeping=None):
     """The classes, as lists, after every row had its chance to move or to change places once."""
     classes = [list(rows) for rows in classes]
     for own in range(len(classes)):
-        for row in list(classes[own]):
-            if row in classes[own]:
-                improve_row(table, classes, own, row, k, keeping)
+        if classes[own]:
+            improve_class(table, classes, own, nearest(table, classes, own, most), k, keeping)
     return classes
 
 
-def improve_row(table, classes, own, row, k, keeping):
+def improve_class(table, classes, own, among, k, keeping):
+    """Let each row of a class move or change places; return the classes changed. Writes `classes`."""
+    changed = []
+    for row in list(classes[own]):
+        if row in classes[own]:
+            was = list(classes)
+            improve_row(table, classes, own, row, among, k, keeping)
+            changed += [c for c in range(len(classes)) if classes[c] != was[c]]
+    return changed
+
+
+def improve_row(table, classes, own, row, among, k, keeping):
     """Let one row of a class move, or else change places, if that loses less. Writes `classes`."""
 
     def good(rows):
@@ -223,9 +252,9 @@ def improve_row(table, classes, own, row, k, keeping):
         return table.loss([*classes[other], row]) - table.loss(classes[other])
 
     rest = without(classes[own], row)
-    others = [other for other in range(len(classes)) if other != own and classes[other]]
+    others = [other for other in among if other != own and classes[other]]
     if len(rest) >= k and good(rest):
-        for other in sorted(others, key=grows):  # stable: the lower number of equals
+        for other in sorted(others, key=grows):  # stable: the first listed of equals
             if grows(other) < table.loss(classes[own]) - table.loss(rest) and good([*classes[other], row]):
                 classes[own], classes[other] = rest, [row, *classes[other]]
                 return
@@ -241,3 +270,70 @@ def improve_row(table, classes, own, row, k, keeping):
     if swaps:
         _, other, here, there = min(swaps, key=lambda swap: swap[0])
         classes[own], classes[other] = here, there
+
+
+def settled(table, before, classes, touched, k, temperature=0, keeping=None):
+    """The classes, as lists, after the rows of those that a step has touched have settled.
+
+    `before` are the classes before the step, `touched` those that it has saved, in that order.
+    """
+    classes, touched = [list(rows) for rows in classes], list(touched)
+    with_rows = [c for c in touched if classes[c]]
+    near = [other for c in with_rows[:2] for other in nearest(table, classes, c, 6)]
+    among = list(dict.fromkeys([*touched, *near]))
+    waiting = touched
+    for _ in range(4):
+        changed, start = [], table.total(classes)
+        for own in list(touched):
+            if classes[own] and own in [*waiting, *changed]:
+                changed += improve_class(table, classes, own, among, k, keeping)
+        touched, waiting = list(dict.fromkeys([*touched, *changed])), changed
+        now = table.total(classes)
+        if now == start or now - table.total(before) > 2 * (start - now) + 5 * temperature:
+            break
+    return classes
+
+
+def refilled(table, classes, own, k, keeping=None):
+    """The classes, as lists, after one has borrowed until it is good, and whether it is."""
+    classes = [list(rows) for rows in classes]
+    able = [rows if len(rows) > k or c == own else [] for c, rows in enumerate(classes)]
+    lenders = nearest(table, able, own, 12)
+    if k - len(classes[own]) > sum(len(classes[lender]) - k for lender in lenders):
+        return classes, False
+
+    def good(rows):
+        return keeping is None or keeping.good(rows)
+
+    def borrow(row, lender):
+        classes[own], classes[lender] = [row, *classes[own]], without(classes[lender], row)
+
+    for _ in range(4 * k):
+        if len(classes[own]) >= k and good(classes[own]):
+            return classes, True
+        loans = sorted(offers(table, classes, own, lenders, k, keeping), key=lambda loan: loan[0])
+        if not loans:
+            return classes, False
+        _, row, lender = loans[0]
+        rest = without(classes[lender], row)
+        if not good(rest):
+            return classes, False
+        is_missed = table.diversity(rest) < table.diversity(classes[lender])
+        borrow(row, lender)
+        for other in [] if is_missed else list(classes[lender]):
+            is_inside = table.diversity([*classes[own], other]) == table.diversity(classes[own])
+            can = len(classes[own]) < k < len(classes[lender])
+            if can and is_inside and good(without(classes[lender], other)):
+                borrow(other, lender)
+    return classes, False
+
+
+def offers(table, classes, own, lenders, k, keeping):
+    """What each row that could be borrowed costs, the row, and its class."""
+    members, needs_help = classes[own], keeping is not None and len(classes[own]) >= k
+    for lender in lenders:
+        for row in classes[lender]:
+            if len(classes[lender]) > k and (not needs_help or keeping.helps(members, row)):
+                widens = table.diversity([*members, row]) - table.diversity(members)
+                saves = table.loss(classes[lender]) - table.loss(without(classes[lender], row))
+                yield max(k, len(members) + 1) * widens - saves, row, lender

@@ -26,8 +26,8 @@ def wide(n_rows, n_columns):
     return pl.DataFrame(data)
 
 
-def rounds_of(effort, n_rows, n_columns):
-    schedule = Schedule(LocalSearchOptions(effort=effort), n_rows, n_columns)
+def rounds_of(effort, n_rows, n_columns, k=5):
+    schedule = Schedule(LocalSearchOptions(effort=effort), k, n_rows, n_columns)
     rounds = 0
     while schedule.share < 1.0:
         schedule.next_round()
@@ -38,19 +38,26 @@ def rounds_of(effort, n_rows, n_columns):
 @pytest.mark.parametrize(
     ("effort", "n_rows", "n_columns", "rounds"),
     [
-        ("normal", 300, 1, 32),
-        ("normal", 30_000, 30, 32),
-        ("normal", 300, 60, 16),
-        ("normal", 300, 300, 3),
-        ("high", 300, 300, 12),
+        ("normal", 300, 1, 21),
+        ("normal", 30_000, 30, 21),
+        ("normal", 300, 60, 10),
+        ("normal", 300, 300, 2),
+        ("high", 300, 300, 10),
         ("quick", 300, 300, 2),
         ("normal", 300, 10_000, 2),
-        ("normal", 1_000_000, 8, 11),
-        ("normal", 1_000_000, 60, 6),
+        ("normal", 1_000_000, 8, 7),
+        ("normal", 1_000_000, 60, 3),
     ],
 )
 def test_wide_tables_have_fewer_rounds(effort, n_rows, n_columns, rounds):
     assert rounds_of(effort, n_rows, n_columns) == rounds
+
+
+@pytest.mark.parametrize(
+    ("k", "rounds"), [(1, 12), (2, 15), (5, 21), (10, 27), (25, 38), (50, 49), (1000, 55)]
+)
+def test_large_classes_have_more_rounds_up_to_a_limit(k, rounds):
+    assert rounds_of("normal", 300, 8, k) == rounds
 
 
 def test_columns_of_many_values_are_not_compared_with_all_others():

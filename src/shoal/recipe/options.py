@@ -130,7 +130,7 @@ class ThresholdOptions(Options):
 class CMeansOptions(Options):
     """Options of weighted-feature C-means: the maximum number of assignment rounds."""
 
-    rounds: int = Field(default=50, ge=1, le=1000)
+    rounds: int = Field(default=2, ge=1, le=1000)
 
 
 class IncognitoOptions(Options):

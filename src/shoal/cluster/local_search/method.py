@@ -84,7 +84,9 @@ class _Run:
         self.unit, self.progress = fixed.unit, progress
         self.workers, self.schedule = (
             Workers(goals),
-            Schedule(method.options, encoded.table_rows or encoded.n_rows, self.cell.codes.shape[1]),
+            Schedule(
+                method.options, method.k, encoded.table_rows or encoded.n_rows, self.cell.codes.shape[1]
+            ),
         )
         self.random = method.random()
 

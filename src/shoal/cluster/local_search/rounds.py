@@ -56,7 +56,7 @@ def _round(
     centres = class_centres(cell, now.rows, now.ends, scale)
     blocks = random_blocks(centres, schedule.classes_of_block(n_rows / now.n_classes), random)
     seeds = random.integers(0, 1 << 64, len(blocks), np.uint64)
-    plan = schedule.plan(cell.k, now.loss / n_rows, now.loss / now.n_classes)
+    plan = schedule.plan(now.loss / n_rows, now.loss / now.n_classes)
     tasks = [
         partial(_search_block, cell, now, block, plan, seed)
         for block, seed in zip(blocks, seeds, strict=True)
@@ -90,8 +90,9 @@ def _search_block(
 
     n_steps = int(plan.steps * len(classes))
     return search_block(
-        cell, now.rows, now.ends, classes, n_steps, plan.temperature, plan.patience, plan.is_last, seed, tally
-    )
+        cell, now.rows, now.ends, classes, n_steps, plan.temperature, plan.patience,
+        plan.is_first, plan.is_last, seed, tally,
+    )  # fmt: skip
 
 
 def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongArray]:

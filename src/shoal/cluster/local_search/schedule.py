@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import sqrt
 
 from shoal.recipe.options import LocalSearchOptions
 
 BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
-_MOST_STEPS = 1.6  # times as many for large k
-_WARMTH = 0.5  # the first temperature, in what a row costs on average
+_MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
+_WARMTH = 1.5  # the first temperature, in what a row costs on average
 _PATIENCE = 0.7  # what a step may make worse before passes repair it, in what a class loses on average
+_PLAIN_K = 5  # for which efforts say how many rounds there are
+_MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.3  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
@@ -23,14 +24,15 @@ _LEAST_ROUNDS = 2  # the last one is cold
 class Effort:
     """What one word of effort means."""
 
-    rounds: int  # up to `_FULL_ROUNDS` rows
-    steps: float  # for each class and round, where k is 6
+    rounds: int  # for k = `_PLAIN_K`, up to `_FULL_ROUNDS` rows
+    steps: float  # for each class and round
+    most: float  # times as many rounds for large k
 
 
 EFFORTS = {
-    "quick": Effort(rounds=6, steps=0.6),
-    "normal": Effort(rounds=32, steps=1.2),
-    "high": Effort(rounds=120, steps=2.4),
+    "quick": Effort(rounds=7, steps=1.5, most=2.0),
+    "normal": Effort(rounds=21, steps=4.0, most=2.6),
+    "high": Effort(rounds=100, steps=4.0, most=2.6),
 }
 
 
@@ -41,26 +43,29 @@ class Plan:
     steps: float  # for each class
     temperature: float
     patience: float
+    is_first: bool
     is_last: bool
 
 
 class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
-    A number of rounds, or with `seconds` as many as there is time for. Large tables have fewer rounds, a
-    third as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
+    A number of rounds, or with `seconds` as many as there is time for. Large k have more, two to
+    three times as many: classes are fewer then, so a round takes less time. Large tables have fewer, a third
+    as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
     the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may be accepted, falls linearly to 0. It begins at a share
     of what a row costs on average: where rows cost little, so do the changes that a step makes.
     """
 
-    def __init__(self, options: LocalSearchOptions, n_rows: int, n_columns: int) -> None:
+    def __init__(self, options: LocalSearchOptions, k: int, n_rows: int, n_columns: int) -> None:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
+        more: float = min(self._effort.most, (k / _PLAIN_K) ** _MORE)
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
-        self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * fewer))
+        self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
 
     @property
     def share(self) -> float:
@@ -88,16 +93,17 @@ class Schedule:
         """Count a round."""
         self._rounds += 1
 
-    def plan(self, k: int, cost_of_row: float, loss_of_class: float) -> Plan:
-        """Return what is done in the next round; the last one is cold. Large classes have more steps."""
+    def plan(self, cost_of_row: float, loss_of_class: float) -> Plan:
+        """Return what is done in the next round; the last one is cold."""
         last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
         return Plan(
-            steps=self._effort.steps * min(_MOST_STEPS, sqrt(k / 6)),
+            steps=self._effort.steps,
             temperature=_WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last),
             patience=_PATIENCE * loss_of_class,
+            is_first=self._rounds == 0,
             is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,
         )
 
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
-        return max(_BLOCK_CLASSES, int(BLOCK_ROWS / rows_of_class))
+        return max(_BLOCK_CLASSES, min(_MOST_CLASSES, int(BLOCK_ROWS / rows_of_class)))

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
-_PROBES = 8  # cells in which growth from single rows is tried first
+_PROBES = 8  # cells that show whether growth from single rows loses less
+_PROBE_ROWS = 500  # of such a cell that are grown, since growth takes time with their square
+_PROBE_CLASSES = 10  # at least, for large k
 Tick = Callable[[float], None]
 
 
@@ -28,25 +30,36 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick, share: float = 1.0) 
 
     `share` is that of the rows in their table: where they are only a part of it, other parts are probed too.
     """
+    from shoal.kernels.local_search import start as kernel
+
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
+    grows = _growth_wins(cell, rows, cells, workers, share)
     found: dict[int, Started] = {}
-
-    def start(numbers: list[int], grows: bool) -> None:
-        from shoal.kernels.local_search import start as kernel
-
-        tasks = [partial(kernel.start_cell, cell, rows, *cells[number], _TRIED, grows) for number in numbers]
-        for at, result in workers.run(tasks):
-            found[numbers[at]] = result
-            tick(len(found) / len(cells))
-
-    # Growth takes long and rarely wins on trees, often on numbers: a few cells show which.
-    probes = list(range(0, len(cells), -(-len(cells) // ceil(share * _PROBES))))
-    start(probes, True)
-    wins = sum(found[number].is_grown for number in probes)
-    start([number for number in range(len(cells)) if number not in found], 4 * wins >= len(probes))
+    tasks = [partial(kernel.start_cell, cell, rows, *group, _TRIED, grows) for group in cells]
+    for at, result in workers.run(tasks):
+        found[at] = result
+        tick(len(found) / len(cells))
     ends = np.concatenate([found[number].ends for number in range(len(cells))])
     return Partition(rows, ends, sum(cell.loss for cell in found.values()))
+
+
+def _growth_wins(
+    cell: Any, rows: LongArray, cells: list[tuple[int, int]], workers: Workers, share: float
+) -> bool:
+    """Return whether growth is worth its time, which is rare on trees and common on numbers.
+
+    A few cells show which, of each of them every so many rows.
+    """
+    from shoal.kernels.local_search import start as kernel
+
+    tasks = []
+    for begin, end in cells[:: -(-len(cells) // ceil(share * _PROBES))]:
+        apart = (end - begin) // max(_PROBE_ROWS, _PROBE_CLASSES * cell.k)
+        some = rows[begin : end : max(1, apart)].copy()
+        tasks.append(partial(kernel.start_cell, cell, some, 0, len(some), _TRIED, True))
+    wins = sum(result.is_grown for _, result in workers.run(tasks))
+    return 4 * wins >= len(tasks)
 
 
 def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tuple[int, int]]:

@@ -20,14 +20,23 @@ from shoal.kernels.local_search.block import (
     take_back,
     total_loss,
 )
-from shoal.kernels.local_search.cuts import Cuts, CutWork, cut_work, no_cuts
+from shoal.kernels.local_search.cuts import ZERO, Cuts, CutWork, cut_work, no_cuts
 from shoal.kernels.local_search.draws import below, share
-from shoal.kernels.local_search.passes import PassWork, pass_over_all, pass_over_touched, pass_work
+from shoal.kernels.local_search.passes import (
+    PassWork,
+    begin_list,
+    improve_class,
+    list_class,
+    pass_over_touched,
+    pass_work,
+)
 from shoal.kernels.local_search.space import Cell, local_cell
 from shoal.kernels.local_search.steps import (
+    MOST_FOUND,
     StepWork,
     create,
     dissolve,
+    find_close,
     is_good_class,
     recreate,
     shed,
@@ -37,6 +46,8 @@ from shoal.kernels.local_search.steps import (
 # Shares of the steps, each on top of those before: what is left over dissolves.
 SHED, CREATE, RECREATE = 0.80, 0.85, 0.97
 PASSES = 4  # over the classes that a step has changed
+SETTLING = np.int64(2)  # of these classes, around which rows settle
+CLOSE = np.int64(6)  # classes around each of them
 
 
 class Searched(NamedTuple):
@@ -85,9 +96,46 @@ def make_step(cell, block, rooms, state):
 
 
 @inner
-def settle(cell, block, temperature, near):
-    """Improve the classes that a step has changed, until nothing changes or there is no hope."""
-    since = np.int64(0)
+def list_close(cell, block, c, most, near, work):
+    """List the classes nearest to one. Writes `near`, `work`."""
+    for at in range(find_close(cell, block, c, most, ZERO, work)):
+        list_class(near, work.close[at])
+
+
+@inner
+def pass_over_all(cell, block, most, near, work):
+    """Improve every row once, among the `most` classes nearest to its own; return what is saved."""
+    saved = ZERO
+    for c in range(block.size.shape[0]):
+        if block.size[c] > 0:
+            begin_list(near)
+            list_close(cell, block, c, most, near, work)
+            saved += improve_class(cell, block, c, near)
+    return saved
+
+
+@inner
+def list_settling(cell, block, near, work):
+    """List the classes that a step has changed, and those nearest to the first ones. Writes both."""
+    begin_list(near)
+    n_touched, around = block.state[N_TOUCHED], ZERO
+    for at in range(n_touched):
+        list_class(near, block.touched[at])
+    for at in range(n_touched):
+        if block.size[block.touched[at]] > 0 and around < SETTLING:
+            list_close(cell, block, block.touched[at], CLOSE, near, work)
+            around += 1
+
+
+@inner
+def settle(cell, block, temperature, near, work):
+    """Improve the classes that a step has changed, until nothing changes or there is no hope.
+
+    Rows move and swap among these classes and a few near ones: looking at all classes of the block would
+    take most of the time, and rarely find more.
+    """
+    list_settling(cell, block, near, work)
+    since = ZERO
     for _ in range(PASSES):
         now = block.state[CLOCK]
         saved = pass_over_touched(cell, block, since, near)
@@ -158,6 +206,7 @@ def search_block(
     n_steps: int,
     temperature: float,
     patience: float,
+    is_first: bool,
     is_last: bool,
     seed: np.uint64,
     tally: Tally | None,
@@ -175,38 +224,53 @@ def search_block(
     state = np.array([seed], np.uint64)
     new_rows, new_ends = np.empty(m, np.int64), np.empty(room, np.int64)
     before, after, found = search(
-        local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last,
+        local, block, rooms, labels, n_classes, n_steps, temperature, patience, is_first, is_last,
         state, new_rows, new_ends,
     )  # fmt: skip
     return Searched(new_rows, new_ends[:found].copy(), before, after)
 
 
 @entry
-def search(cell, block, rooms, labels, n_classes, n_steps, temperature, patience, is_last, state, rows, ends):
+def search(
+    cell,
+    block,
+    rooms,
+    labels,
+    n_classes,
+    n_steps,
+    temperature,
+    patience,
+    is_first,
+    is_last,
+    state,
+    rows,
+    ends,
+):
     """Search a block whose classes are given by labels.
 
     Returns the loss before and after, and the number of classes. Writes `rows` class by class, and `ends`.
     """
     set_block(cell, block, labels, n_classes)
     before = total_loss(block)
-    make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state)
+    make_steps(cell, block, rooms, n_steps, temperature, patience, is_first, is_last, state)
     return before, total_loss(block), write_classes(block, cell.ids, rows, ends)
 
 
 @inner
-def make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, state):
-    """Pass over all rows, then make steps; pass once more if no other round follows.
+def make_steps(cell, block, rooms, n_steps, temperature, patience, is_first, is_last, state):
+    """Make steps; in the first round pass over all rows before them, in the last one after them.
 
     Steps that raise the loss by less than a draw from an exponential distribution with the mean
     `temperature` are accepted; those that at first raise it by more than `patience` are given up at once.
     Writes `block`, `rooms`, `state`.
     """
-    pass_over_all(cell, block, rooms.near)
+    if is_first:
+        pass_over_all(cell, block, np.int64(MOST_FOUND), rooms.near, rooms.step)
     for _ in range(n_steps):
         begin_step(block)
         accepted = make_step(cell, block, rooms, state) and has_changed(block) and change(block) <= patience
         if accepted:
-            settle(cell, block, temperature, rooms.near)
+            settle(cell, block, temperature, rooms.near, rooms.step)
             grows = change(block)
             accepted = grows <= 0 or grows < -temperature * np.log(1.0 - share(state))
             accepted = accepted and all_good(cell, block)
@@ -215,4 +279,4 @@ def make_steps(cell, block, rooms, n_steps, temperature, patience, is_last, stat
         else:
             take_back(cell, block)
     if is_last:
-        pass_over_all(cell, block, rooms.near)
+        pass_over_all(cell, block, np.int64(MOST_FOUND), rooms.near, rooms.step)

@@ -6,9 +6,16 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove
-from shoal.kernels.local_search.space import box_cost, copy_box, joined_cost, set_box, widen_box
+from shoal.kernels.local_search.space import (
+    FAR,
+    box_cost,
+    copy_box,
+    joined_below,
+    joined_cost,
+    set_box,
+    widen_box,
+)
 
-FAR = np.int64(1) << 62
 GROWING = np.int64(0)  # the box of the class that grows; those that are grown follow
 NONE = np.int64(-1)
 
@@ -16,12 +23,22 @@ NONE = np.int64(-1)
 @inner
 def cheapest_row(cell, rows, begin, end, low, high):
     """Return the place of the row that widens the box least, the first one of equals."""
-    least, best = FAR, begin
+    least, best, now = FAR, begin, box_cost(cell, low, high, GROWING)
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, GROWING, rows[at])
+        cost = joined_below(cell, low, high, GROWING, now, rows[at], least)
         if cost < least:
             least, best = cost, at
     return best
+
+
+@inner
+def first_inside(cell, rows, begin, end, low, high):
+    """Return the place of the first row that makes the box no wider, `end` for none."""
+    now = box_cost(cell, low, high, GROWING)
+    for at in range(begin, end):
+        if joined_below(cell, low, high, GROWING, now, rows[at], now + 1) == now:
+            return at
+    return end
 
 
 @inner
@@ -38,9 +55,9 @@ def furthest_row(cell, rows, begin, end, low, high):
 @inner
 def cheapest_helping(cell, rows, begin, end, low, high, helpful):
     """Return the place of the cheapest row that brings the class counted nearer to its goals, -1 for none."""
-    least, best = FAR, NONE
+    least, best, now = FAR, NONE, box_cost(cell, low, high, GROWING)
     for at in range(begin, end):
-        cost = joined_cost(cell, low, high, GROWING, rows[at])
+        cost = joined_below(cell, low, high, GROWING, now, rows[at], least)
         if cost < least and helps(cell.goals, cell.tally, helpful, cell.ids[rows[at]]):
             least, best = cost, at
     return best
@@ -59,13 +76,21 @@ def add_row(cell, rows, at, best, low, high):
 def grow_class(cell, rows, begin, end, low, high, helpful):
     """Grow a class from the row at `begin`: to k rows, then by rows that help to meet the goals.
 
+    The next row is the cheapest one, the first of equals. None is cheaper than one that is inside the box, so
+    all rows are looked at only as often as the box gets wider, not k times.
+
     Returns where it ends, `begin` if it never meets them. Writes `rows` and the first box.
     """
     set_box(cell, low, high, GROWING, rows[begin])
     add_row(cell, rows, begin, begin, low, high)
-    at = begin + 1
+    at, place = begin + 1, begin + 1  # rows before the place make the box wider
     while at < begin + cell.k:
-        add_row(cell, rows, at, cheapest_row(cell, rows, at, end, low, high), low, high)
+        place = first_inside(cell, rows, max(at, place), end, low, high)
+        if place < end:
+            add_row(cell, rows, at, place, low, high)
+        else:
+            add_row(cell, rows, at, cheapest_row(cell, rows, at, end, low, high), low, high)
+            place = at
         at += 1
     if not asks(cell.goals):
         return at

@@ -9,10 +9,10 @@ import numpy as np
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, is_good, remove
 from shoal.kernels.local_search.block import N_TOUCHED, move, put, refresh, take, touch
-from shoal.kernels.local_search.space import joined_cost, tree_cost
+from shoal.kernels.local_search.space import FAR, joined_below, joined_cost, tree_cost
 
-FAR = np.int64(1) << 62
 NONE = np.int64(-1)
+N_AMONG, LIST = range(2)  # of the state of `PassWork`
 OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
 
 
@@ -20,18 +20,39 @@ class PassWork(NamedTuple):
     """Room for one row's search: m rows, d columns."""
 
     cost: np.ndarray  # int32 (c): D of each class with the row
+    joined: np.ndarray  # int64 (c): the same of the classes listed, FAR where it does not matter
     low: np.ndarray  # int32 (2, d): a class without a row
     high: np.ndarray
     rows: np.ndarray  # int64 (m)
+    among: np.ndarray  # int64 (c): classes among which rows move and swap
+    listed: np.ndarray  # int64 (c): the list on which a class was put last
+    state: np.ndarray  # int64 (2): classes on the list, number of the list
 
 
 def pass_work(n_rows, n_classes, n_columns):
     """Make room for the search."""
     return PassWork(
-        np.zeros(n_classes, np.int32),
+        np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64),
         np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
         np.zeros(n_rows, np.int64),
+        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
+
+
+@inner
+def begin_list(work):
+    """Begin a new list of classes. Writes `work`."""
+    work.state[N_AMONG] = 0
+    work.state[LIST] += 1
+
+
+@inner
+def list_class(work, c):
+    """Put a class on the list, unless it is there. Writes `work`."""
+    if work.listed[c] != work.state[LIST]:
+        work.listed[c] = work.state[LIST]
+        work.among[work.state[N_AMONG]] = c
+        work.state[N_AMONG] += 1
 
 
 @inner
@@ -112,19 +133,59 @@ def stays_good(cell, block, c, leaves, joins):
 
 
 @inner
-def try_moves(cell, block, row, work):
+def join_listed(cell, block, row, saves, gains, work):
+    """Compute what the classes listed would cost with the row, where it could move or swap. Writes `work`.
+
+    It moves only if a class grows by less than the row `saves` its own by leaving. It swaps only if one grows
+    by less than its own `gains` and what the class can gain itself, see `least_change`.
+    """
+    own = block.home[row]
+    for at in range(work.state[N_AMONG]):
+        c = work.among[at]
+        work.joined[c] = FAR
+        size, cost = block.size[c], block.cost[c]
+        if c == own or size == 0:
+            continue
+        limit = (saves + size * cost) // (size + 1) + 1
+        if gains > 0:
+            limit = max(limit, 2 * cost - block.least[c] + gains // size + 1)
+        if cost < limit:
+            work.joined[c] = joined_below(cell, block.low, block.high, c, cost, row, limit)
+
+
+@inner
+def cheapest_listed(block, work, after, after_at):
+    """Return by how much the class listed grows whose loss grows least when the row joins, and its place.
+
+    Classes come in the order of what they grow by, then of the list: the first one behind `after` and
+    `after_at` is returned, -1 for none.
+    """
+    least, best = FAR, NONE
+    for at in range(work.state[N_AMONG]):
+        c = work.among[at]
+        joined = work.joined[c]
+        if joined == FAR:
+            continue
+        value = block.size[c] * (joined - block.cost[c]) + joined
+        is_behind = value > after or (value == after and at > after_at)
+        if value < least and is_behind:
+            least, best = value, at
+    return least, best
+
+
+@inner
+def try_moves(cell, block, row, saves, work):
     """Move a row to the class where that loses least, of those that stay good; return what is saved."""
     c = block.home[row]
-    size = block.size[c]
-    saves = size * block.cost[c] - (size - 1) * block.without[row]
-    value, to = cheapest_class(block, c, work, -FAR, NONE)
+    value, at = cheapest_listed(block, work, -FAR, NONE)
     if value >= saves or not stays_good(cell, block, c, row, NONE):
         return np.int64(0)
     while value < saves:
+        to = work.among[at]
         if stays_good(cell, block, to, NONE, row):
             move(cell, block, row, to)
             return saves - value
-        value, to = cheapest_class(block, c, work, value, to)
+        value, at = cheapest_listed(block, work, value, at)
     return np.int64(0)
 
 
@@ -135,17 +196,20 @@ def best_swap(cell, block, row, other, least, work):
     Returns the change, `least` if none is below it, and the row. What one saves by leaving a set it saves
     at most by leaving a larger one, which rules most rows out without computing boxes.
     """
-    c, joined = block.home[row], np.int64(work.cost[other])
+    c, joined = block.home[row], work.joined[other]
     size, size2 = block.size[c], block.size[other]
     cost, cost2 = block.cost[c], block.cost[other]
-    ours = size * (block.without[row] - cost)
+    rest = block.without[row]
+    ours = size * (rest - cost)
     best, found = least, NONE
     theirs = block.head[other]
     while theirs >= 0:
         shrinks = cost2 - block.without[theirs]
         if ours + size2 * (joined - shrinks - cost2) < best:
-            mine = size * (joined_cost(cell, work.low, work.high, OURS, theirs) - cost)
-            if mine + size2 * (joined - shrinks - cost2) < best:
+            limit = cost + 1 + (best - size2 * (joined - shrinks - cost2)) // size
+            own = joined_below(cell, work.low, work.high, OURS, rest, theirs, limit)
+            mine = size * (own - cost)
+            if own != FAR and mine + size2 * (joined - shrinks - cost2) < best:
                 grown = joined
                 if shrinks > 0:
                     set_without(cell, block, other, theirs, work, THEIRS)
@@ -164,7 +228,7 @@ def best_swap(cell, block, row, other, least, work):
 @inner
 def least_change(block, ours, other, work):
     """Return below what no swap with a row of a class can come, when ours saves `ours` by leaving."""
-    return ours + block.size[other] * (work.cost[other] + block.least[other] - 2 * block.cost[other])
+    return ours + block.size[other] * (work.joined[other] + block.least[other] - 2 * block.cost[other])
 
 
 @inner
@@ -174,8 +238,9 @@ def try_swaps(cell, block, row, work):
     set_without(cell, block, c, row, work, OURS)
     ours = block.size[c] * (block.without[row] - block.cost[c])
     best, partner = np.int64(0), NONE
-    for other in range(block.size.shape[0]):
-        if other == c or block.size[other] == 0 or least_change(block, ours, other, work) >= best:
+    for at in range(work.state[N_AMONG]):
+        other = work.among[at]
+        if work.joined[other] == FAR or least_change(block, ours, other, work) >= best:
             continue
         refresh(cell, block, other)
         if least_change(block, ours, other, work) < best:
@@ -200,10 +265,12 @@ def improve_row(cell, block, row, work):
     shrinks = block.without[row] < block.cost[c]
     if not shrinks and (not may_leave or block.cost[c] == 0):
         return np.int64(0)
-    join_all(cell, block, row, work)
+    saves = block.size[c] * block.cost[c] - (block.size[c] - 1) * block.without[row]
+    gains = block.size[c] * (block.cost[c] - block.without[row])
+    join_listed(cell, block, row, saves if may_leave else np.int64(0), gains, work)
     saved = np.int64(0)
     if may_leave:
-        saved = try_moves(cell, block, row, work)
+        saved = try_moves(cell, block, row, saves, work)
     if saved == 0 and shrinks:
         saved = try_swaps(cell, block, row, work)
     return saved
@@ -211,7 +278,7 @@ def improve_row(cell, block, row, work):
 
 @inner
 def improve_class(cell, block, c, work):
-    """Improve each row of a class; return what is saved. Writes `block`, `work`."""
+    """Improve each row of a class among the classes listed; return what is saved. Writes `block`, `work`."""
     n, row, saved = 0, block.head[c], np.int64(0)
     while row >= 0:
         work.rows[n] = row
@@ -220,16 +287,6 @@ def improve_class(cell, block, c, work):
     for at in range(n):
         if block.home[work.rows[at]] == c:
             saved += improve_row(cell, block, work.rows[at], work)
-    return saved
-
-
-@inner
-def pass_over_all(cell, block, work):
-    """Improve every row of the block once; return what is saved. Writes `block`, `work`."""
-    saved = np.int64(0)
-    for c in range(block.size.shape[0]):
-        if block.size[c] > 0:
-            saved += improve_class(cell, block, c, work)
     return saved
 
 

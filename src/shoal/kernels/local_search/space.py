@@ -16,6 +16,8 @@ import numpy as np
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import Goals, Tally
 
+FAR = np.int64(1) << 62  # more than any loss
+
 
 class Cell(NamedTuple):
     """The columns of a table, R ranges and T trees, and some m of its rows with what their classes need."""
@@ -102,18 +104,35 @@ def joined_cost(cell, low, high, at, row):
 
 
 @inner
-def union_cost(cell, low, high, at, other):
-    """Return D of the smallest box over two boxes of the same arrays."""
-    n_range = cell.span.shape[0]
-    total = np.int64(0)
-    for col in range(n_range):
-        low_end = min(low[at, col], low[other, col])
-        total += min(max(high[at, col], high[other, col]) - low_end, cell.span[col])
-    for tree in range(cell.n_leaves.shape[0]):
-        col = n_range + tree
-        low_end = min(low[at, col], low[other, col])
-        total += tree_cost(cell, tree, low_end, max(high[at, col], high[other, col]))
-    return total
+def joined_below(cell, low, high, at, cost, row, limit):
+    """Return D of a box, `cost` now, after one more row has joined it; `FAR` if that is `limit` or more.
+
+    In most columns the row is inside, and the first few in which it is not decide: faster than `joined_cost`.
+    """
+    for col in range(cell.codes.shape[1]):
+        code, first, last = cell.codes[row, col], low[at, col], high[at, col]
+        if code < first:
+            cost += column_cost(cell, col, code, last) - column_cost(cell, col, first, last)
+        elif code > last:
+            cost += column_cost(cell, col, first, code) - column_cost(cell, col, first, last)
+        else:
+            continue
+        if cost >= limit:
+            return FAR
+    return cost if cost < limit else FAR
+
+
+@inner
+def united_below(cell, low, high, at, cost, other, limit):
+    """Return D of a box, which is `cost` now, widened for another one; `FAR` if that is `limit` or more."""
+    for col in range(cell.codes.shape[1]):
+        first, last = low[at, col], high[at, col]
+        new_first, new_last = min(first, low[other, col]), max(last, high[other, col])
+        if new_first < first or new_last > last:
+            cost += column_cost(cell, col, new_first, new_last) - column_cost(cell, col, first, last)
+            if cost >= limit:
+                return FAR
+    return cost if cost < limit else FAR
 
 
 @inner

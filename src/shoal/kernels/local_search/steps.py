@@ -16,22 +16,22 @@ from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedi
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.growth import grow_classes
 from shoal.kernels.local_search.passes import NONE, cheapest_class, join_all, stays_good
-from shoal.kernels.local_search.space import joined_cost, n_values, union_cost
+from shoal.kernels.local_search.space import FAR, joined_below, n_values, united_below
 from shoal.kernels.sorting import sort_front
 from shoal.kernels.waiting import BEGIN, END
 
 ASKED = 16  # classes that a row is offered
 LENDERS = np.int64(12)  # classes from which rows are borrowed, the nearest
+MOST_FOUND = 24  # classes near to one that are ever asked for
 MOST_POOLED = 3  # classes with which one is pooled
 NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
-FAR = np.int64(1) << 62
 
 
 class StepWork(NamedTuple):
     """Room for the steps: m rows, c classes, d columns."""
 
-    close: np.ndarray  # int64 (LENDERS): classes near to one
-    far: np.ndarray  # int64 (LENDERS): D of each together with it
+    close: np.ndarray  # int64 (MOST_FOUND): classes near to one
+    far: np.ndarray  # int64 (MOST_FOUND): D of each together with it
     pool: np.ndarray  # int64 (m): rows
     labels: np.ndarray  # int64 (m): new classes of pooled rows
     ends: np.ndarray  # int64 (c + 2): where the parts of a pool end
@@ -45,7 +45,7 @@ def step_work(cell, n_rows):
     """Make room for the steps."""
     n_columns = cell.codes.shape[1]
     return StepWork(
-        np.zeros(LENDERS, np.int64), np.zeros(LENDERS, np.int64), np.zeros(n_rows, np.int64),
+        np.zeros(MOST_FOUND, np.int64), np.zeros(MOST_FOUND, np.int64), np.zeros(n_rows, np.int64),
         np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
@@ -63,10 +63,11 @@ def find_close(cell, block, c, most, above, work):
     for other in range(block.size.shape[0]):
         if other == c or block.size[other] <= above:
             continue
-        if found == most and block.cost[other] >= work.far[most - 1]:
+        limit = work.far[most - 1] if found == most else FAR
+        if block.cost[other] >= limit:
             continue
-        cost = union_cost(cell, block.low, block.high, c, other)
-        if found == most and cost >= work.far[most - 1]:
+        cost = united_below(cell, block.low, block.high, c, block.cost[c], other, limit)
+        if cost >= limit:
             continue
         at = min(found, most - 1)
         while at > 0 and work.far[at - 1] > cost:
@@ -126,7 +127,7 @@ def cheapest_loan(cell, block, c, found, work):
     needs_help = asks(cell.goals) and block.size[c] >= cell.k
     if needs_help:
         note_helpful(cell, block, c, work)
-    least, best = FAR, NONE
+    least, best, weight = FAR, NONE, max(cell.k, block.size[c] + 1)
     for at in range(found):
         other = work.close[at]
         size = block.size[other]
@@ -136,11 +137,12 @@ def cheapest_loan(cell, block, c, found, work):
         row = block.head[other]
         while row >= 0:
             if not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row]):
-                joined = joined_cost(cell, block.low, block.high, c, row)
                 saved = size * block.cost[other] - (size - 1) * block.without[row]
-                value = max(cell.k, block.size[c] + 1) * (joined - block.cost[c]) - saved
-                if value < least:
-                    least, best = value, row
+                if -saved < least:
+                    limit = FAR if best < 0 else block.cost[c] + 1 + (least + saved) // weight
+                    joined = joined_below(cell, block.low, block.high, c, block.cost[c], row, limit)
+                    if joined != FAR and weight * (joined - block.cost[c]) - saved < least:
+                        least, best = weight * (joined - block.cost[c]) - saved, row
             row = block.next[row]
     if needs_help:
         forget(cell, block, c)
@@ -148,16 +150,47 @@ def cheapest_loan(cell, block, c, found, work):
 
 
 @inner
+def can_be_filled(cell, block, c, found, work):
+    """Return whether near classes can spare as many rows as a class lacks."""
+    lacks = cell.k - block.size[c]
+    for at in range(found):
+        lacks -= block.size[work.close[at]] - cell.k
+    return lacks <= 0
+
+
+@inner
+def borrow_inside(cell, block, c, lender):
+    """Borrow the rows of a class that make another one no wider, while one lacks rows and one can spare."""
+    row = block.head[lender]
+    while row >= 0 and block.size[c] < cell.k and block.size[lender] > cell.k:
+        behind, cost = block.next[row], block.cost[c]
+        is_inside = joined_below(cell, block.low, block.high, c, cost, row, cost + 1) == cost
+        if is_inside and stays_good(cell, block, lender, row, NONE):
+            move(cell, block, row, c)
+        row = behind
+
+
+@inner
 def refill(cell, block, c, work):
-    """Borrow rows for a class until it is good; return whether there were enough."""
+    """Borrow rows for a class until it is good; return whether there were enough.
+
+    Each time the cheapest one. When its lender does not miss it, others of this lender come along that the
+    class has room for: looking for each of them again would take most of the time.
+    """
     found = find_close(cell, block, c, LENDERS, cell.k, work)
+    if not can_be_filled(cell, block, c, found, work):
+        return False
     for _ in range(4 * cell.k):
         if is_good_class(cell, block, c):
             return True
         row = cheapest_loan(cell, block, c, found, work)
         if row < 0 or not stays_good(cell, block, block.home[row], row, NONE):
             return False
+        lender = block.home[row]
+        is_missed = block.without[row] < block.cost[lender]
         move(cell, block, row, c)
+        if not is_missed:
+            borrow_inside(cell, block, c, lender)
     return False
 
 
