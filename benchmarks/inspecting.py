@@ -1,6 +1,6 @@
 """Compare `shoal inspect` with DuckDB's SUMMARIZE on synthetic census tables, in one run.
 
-    python -m benchmarks.inspect [ROWS]
+    python -m benchmarks.inspecting [ROWS]
 
 Both read the same file, in turns. SUMMARIZE counts each column by itself; `inspect` also recognizes values,
 and counts sets of columns.
