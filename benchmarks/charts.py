@@ -46,7 +46,7 @@ SHAPES = (
 )
 DRAWN = (QUICK, NORMAL, HIGH, SWAPS, "k-member", "mondrian", "kaca")  # in charts of all k; tables have all
 GOAL_NAMES = {"distinct": "distinct l = 5", "entropy": "entropy l = 4", "closeness": "t-closeness t = 0.2"}
-ARX_BEST = {5: 12_872, 10: 19_476, 25: 29_424, 50: 38_515, 100: 49_633}
+ARX_BEST = {5: 11_399, 10: 17_437, 25: 26_604, 50: 35_127, 100: 45_272}
 # Incognito is slow, so the runs of `adult` leave it out: (Total IL, seconds) from docs/methods/incognito.md.
 INCOGNITO = {
     5: (156_842, 0.78), 10: (165_891, 0.77), 25: (171_923, 0.76), 50: (180_972, 0.73), 100: (180_972, 0.74),

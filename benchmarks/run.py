@@ -28,7 +28,7 @@ from results import load
 from shoal.cluster import METHODS
 
 __all__ = ["SHARED", "measured"]  # the papers' experiments use them too
-NAMES = [name for name, info in METHODS.items() if info.has_loss]
+NAMES = [name for name, info in METHODS.items() if info.shape.is_generalized]
 
 
 def methods() -> None:
