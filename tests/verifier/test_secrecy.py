@@ -90,7 +90,8 @@ def test_every_code_is_provoked_here() -> None:
     of_kept = {"verify.unique"}  # and test_verify_dangers
     of_folders = {"verify.parts"}  # and test_parts
     of_order = {"verify.order"}  # test_shuffled; its message has a number of rows alone
-    elsewhere = of_two_files | of_goals | of_risk | of_nh | of_kept | of_folders | of_order
+    of_keys = {"verify.signature", "verify.ledger"}  # test_signing and test_ledger; about bytes, not cells
+    elsewhere = of_two_files | of_goals | of_risk | of_nh | of_kept | of_folders | of_order | of_keys
     assert set(CASES) | elsewhere == set(PROBLEMS)
     assert all(meaning.endswith(".") for meaning in PROBLEMS.values())
 
@@ -187,7 +188,7 @@ def test_the_verifier_shares_no_code_with_what_makes_a_release() -> None:
 
     # recipe.codes has facts alone: the blocks of ICD-10, the groups of ISCO.
     assert ours == {"shoal.errors", "shoal.recipe", "shoal.recipe.codes", "shoal.recipe.goals"}
-    assert others == {"duckdb", "numpy", "pyarrow", "pyspark"}
+    assert others == {"cryptography", "duckdb", "numpy", "pyarrow", "pyspark"}
 
 
 def test_importing_the_verifier_loads_no_engine() -> None:

@@ -26,7 +26,7 @@ from tests.bad_input_cases import snapshot
 module = importlib.import_module("shoal.workflow.compare")
 KEYS = {
     "method", "k", "seed", "seconds", "classes", "suppressed", "loss", "added_loss", "bound",
-    "bound_is_estimate", "bound_how", "label", "best", "error", "risk", "k_alone", "frontier",
+    "bound_is_estimate", "bound_how", "bound_gap", "label", "best", "error", "risk", "k_alone", "frontier",
 }  # fmt: skip
 LOSSES = {"il", "gcp", "distortion_ratio", "dm", "c_avg", "cm"}
 KS = (3, 7)
@@ -267,6 +267,7 @@ def test_a_method_that_cannot_run_says_so_and_the_others_go_on(people, monkeypat
     assert refused["error"] == {"code": "infeasible.rows", "message": "[mondrian] says no."}
     assert {key for key in KEYS if refused[key] is None} == {
         "seconds", "classes", "suppressed", "loss", "added_loss", "bound", "bound_is_estimate", "bound_how",
+        "bound_gap",
         "risk", "k_alone",
     }  # fmt: skip
     assert (set(refused), refused["best"], done["best"], done["error"]) == (KEYS, False, True, None)

@@ -46,7 +46,7 @@ def rounds_of(effort, n_rows, n_columns, k=5):
         ("quick", 300, 300, 2),
         ("normal", 300, 10_000, 2),
         ("normal", 1_000_000, 8, 7),
-        ("normal", 1_000_000, 60, 3),
+        ("normal", 1_000_000, 60, 4),
     ],
 )
 def test_wide_tables_have_fewer_rounds(effort, n_rows, n_columns, rounds):
@@ -97,7 +97,7 @@ def test_three_hundred_columns_from_the_command_line(tmp_path):
     result = json.loads(done.stdout)
     assert result["k"] >= 5
     assert result["loss"]["il"] >= result["bound"] > 0
-    assert result["remarks"][0].startswith("local search, 3 rounds")
+    assert result["remarks"][0].startswith("local search, 2 rounds")
     report = out.with_name("out.csv.report.html").read_text()
     assert "The chart shows the 24 of 300 columns that lost most." in report
     assert report.count('aria-label="Distribution of') == 24

@@ -63,6 +63,8 @@ _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds ea
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PILOT = 32  # tuples from which the time of the search is estimated
 _MAX_PRICED = 100_000  # distinct tuples
+_MAX_BOXES = 10_000_000
+_FEW = 200  # distinct tuples, of which all boxes can be gone through in any case
 _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
 _DIGITS = 3
 _EXACT = 1e-12  # relative error of a float
@@ -235,6 +237,8 @@ def _by_prices(
         start = _dragged(scans, _part(tick, 0.0, 0.2))[0] // (scans.k - 1)
         tick = _part(tick, 0.2, 1.0)
     separation = Separation(scans.fixed, scans.size, scans.k)
+    if scans.m > _FEW and separation.n_boxes > _MAX_BOXES:
+        return None  # a pass would be given up after as much work as all passes may take
     prices = feasible_prices(separation, PLANS[effort], tick, start)
     if prices is None:
         return None

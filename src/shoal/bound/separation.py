@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,13 @@ class Separation:
         self._walk = empty_walk(self.priced)
         last = self.priced.code[-1]
         self.by_value = np.argsort(last, kind="stable").astype(np.int32)
+
+    @property
+    def n_boxes(self) -> int:
+        """How many boxes a pass may have to look at, those apart that differ in the last column only."""
+        levels = np.diff(self.priced.level_at).tolist()
+        values = np.diff(self.priced.position_at).tolist()[:-1]
+        return prod(levels) * prod(n * (n + 1) // 2 for n in values)
 
     def excess(
         self, prices: LongArray, known: LongArray | None, steps: int, margin: int = 0

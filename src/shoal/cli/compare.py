@@ -173,11 +173,11 @@ def _bound_notes(results: list[dict[str, Any]]) -> list[str]:
         best = nearest.setdefault(trial["k"], trial)
         if _gap(trial) < _gap(best):
             nearest[trial["k"]] = trial
-    return [
-        f"lower bound of IL at k = {k}: {bound_text(trial)}"
-        + "".join(f"; {trial['method']} is {line}" for line in gap_lines(trial))
-        for k, trial in nearest.items()
-    ]
+    notes = []
+    for k, trial in nearest.items():
+        notes.append(f"lower bound of IL at k = {k}: {bound_text(trial)}")
+        notes += [f"{trial['method']} is {line}" for line in gap_lines(trial)]
+    return notes
 
 
 def _gap(trial: dict[str, Any]) -> float:
