@@ -299,3 +299,18 @@ def test_the_ascent_gains_on_the_passes(people):
 )
 def test_the_gap_is_rounded_up(il, bound, share):
     assert gap(il, bound) == share
+
+
+def test_tables_with_too_many_boxes_keep_the_bound_by_drag():
+    # Two ranges of four and six values: ten intervals of the one that is not swept, times one tree's levels.
+    few = shoal.encode(
+        pl.DataFrame({"a": [0, 1, 2, 3, 0, 1], "b": [0, 1, 2, 3, 4, 5], "c": list("xyxyxy")}),
+        quasi=["a", "b", "c"],
+    )
+    scans = Scans(few, 2)
+    assert Separation(scans.fixed, scans.size, 2).n_boxes == 10 * 2
+    numbers = np.random.default_rng(0).random((300, 5))
+    table = pl.DataFrame({f"n{at}": numbers[:, at] for at in range(5)})
+    many = shoal.encode(table, quasi=table.columns)
+    assert lower_bound(many, 3).how.endswith("with drag, all rows")
+    assert lower_bound(many.take(np.arange(50)), 3).how == "row prices, all rows"
