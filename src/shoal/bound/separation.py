@@ -36,8 +36,8 @@ class Separation:
     @property
     def n_boxes(self) -> int:
         """How many boxes a pass may have to look at, those apart that differ in the last column only."""
-        levels = np.diff(self.priced.level_at).tolist()
-        values = np.diff(self.priced.position_at).tolist()[:-1]
+        levels: list[int] = np.diff(self.priced.level_at).tolist()
+        values: list[int] = np.diff(self.priced.position_at).tolist()[:-1]
         return prod(levels) * prod(n * (n + 1) // 2 for n in values)
 
     def excess(
