@@ -16,7 +16,16 @@ from tests.spark_sessions import one_session
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
 FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
 compiling = ExitStack()
-TOGETHER = ("/spark/", "tests/postgres/", "tests/workflow/test_warming.py")  # a part of the names of tests
+# Tests with one of these in their names share what takes long to make, so one process runs them.
+TOGETHER = (
+    "/spark/",
+    "tests/postgres/",
+    "tests/workflow/test_warming.py",
+    "tests/verifier/test_tampering.py",
+    "tests/inspection/test_planted.py",
+    "tests/test_marker_outputs.py",
+    "tests/cli/test_attack.py",
+)
 
 
 def pytest_configure(config):
@@ -38,7 +47,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run in one process all tests with Spark, with PostgreSQL, and all that share marks in a cache."""
+    """Run in one process what shares a session of Spark, a server, marks in a cache, or a long set-up."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):

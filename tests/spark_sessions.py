@@ -11,11 +11,10 @@ import pytest
 
 import shoal
 from shoal.verifier.spark.session import spark_session, why_not_installed
+from tests.profiles import IS_SLOW
 
-IS_SLOW = bool(os.environ.get("SHOAL_TEST_SLOW"))
 # Two workers that are processes of their own, as on a cluster; they take long to start.
 MASTER = "local-cluster[2,1,2048]" if IS_SLOW else "local[2]"
-slow = pytest.mark.skipif(not IS_SLOW, reason="slow: run by make test-slow")
 SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.default.parallelism": "2",

@@ -30,11 +30,18 @@ from shoal.recipe.options import METHODS as SCHEMAS
 from shoal.table.encode import encode
 from shoal.table.write import write_table
 from shoal.workflow.prepare import prepare
+from tests.profiles import some
 from tests.strategies import tables
 
 # A method that makes no classes is left out here, and only here.
 NAMES = [name for name, info in METHODS.items() if info.shape.has_classes]
 every_method = pytest.mark.parametrize("method", NAMES)
+
+
+def every_method_with(name, values):
+    """Every method with each of some values; in `make test` a third of all pairs, in which each is."""
+    return pytest.mark.parametrize(("method", name), some(product(NAMES, values), 3))
+
 
 AT_MOST_2K_MINUS_1 = {"k-member", "cb"}  # theorem 2 of [byun2007], the end of figure 4 of [he2012]
 MAY_SUPPRESS = {"oka", "kaca", "threshold", "incognito"}  # never more than max_suppressed
@@ -467,8 +474,7 @@ def check_all(table, recipe):
     assert check_release(table, recipe) == set(range(len(table)))
 
 
-@every_method
-@pytest.mark.parametrize("shape", SHAPES)
+@every_method_with("shape", SHAPES)
 def test_odd_shapes_are_released(shape, method):
     k, quasi = SHAPES[shape]
     table = pl.DataFrame({name: values for name, (values, _) in quasi.items()})
@@ -478,8 +484,7 @@ def test_odd_shapes_are_released(shape, method):
     check_all(table, recipe_for(method, {**columns, "label": label}, k))
 
 
-@every_method
-@pytest.mark.parametrize("n_rows", [5, 6, 9, 10], ids=["k", "k + 1", "2k - 1", "2k"])
+@every_method_with("n_rows", [5, 6, 9, 10])  # k, k + 1, 2k - 1, 2k
 def test_tables_of_k_to_2k_rows_are_released(n_rows, method):
     table, columns = people(n_rows)
     check_all(table, recipe_for(method, columns, 5))

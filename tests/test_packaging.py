@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import slow
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "shoal"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -101,7 +103,7 @@ def test_pyright_sees_the_types_in_a_user_s_file(users_python, tmp_path):
     )
 
 
-@pytest.mark.skipif(not os.environ.get("SHOAL_TEST_SLOW"), reason="minutes of downloads: SHOAL_TEST_SLOW=1")
+@slow
 def test_the_wheel_works_in_an_empty_environment(tmp_path):
     status, _, errors = run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", ROOT)
     assert status == 0, errors

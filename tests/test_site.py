@@ -1,7 +1,6 @@
 """The documentation site: every page has a place in it, and every link on its pages leads to another."""
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoal
+from tests.profiles import slow
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "site"
@@ -70,7 +70,7 @@ def test_the_api_reference_has_every_public_name(build):
     }
 
 
-@pytest.mark.skipif(not os.environ.get("SHOAL_TEST_SLOW"), reason="a minute of building: SHOAL_TEST_SLOW=1")
+@slow
 def test_the_site_builds_without_warnings_and_is_searched_offline():
     done = subprocess.run(
         [sys.executable, str(SITE / "build.py")], capture_output=True, text=True, check=False

@@ -35,9 +35,11 @@ from tests.bad_input_cases import (
     sections,
     snapshot,
 )
+from tests.profiles import some
 
 SHOAL = [sys.executable, "-c", "from shoal.cli.main import main; main()"]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+every_fourth = pytest.mark.parametrize("case", some(CASES, 4), ids=lambda case: case.name)
 
 
 def in_subprocess(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -72,7 +74,7 @@ def test_a_bad_input_gets_one_error_and_its_status_and_leaves_nothing(case: Case
     assert snapshot(tmp_path) == before
 
 
-@each_case
+@every_fourth
 def test_an_earlier_release_survives_a_failing_run(case: Case, tmp_path: Path) -> None:
     arguments = case.build(tmp_path)
     for name in ("out.csv", "out.csv.manifest.json"):
@@ -83,7 +85,7 @@ def test_an_earlier_release_survives_a_failing_run(case: Case, tmp_path: Path) -
     assert snapshot(tmp_path) == before
 
 
-@each_case
+@every_fourth
 def test_an_error_as_json_is_one_object_on_stdout(case: Case, tmp_path: Path) -> None:
     result = run("anonymize", *case.build(tmp_path), "--json")
     printed = json.loads(result.stdout)

@@ -17,6 +17,7 @@ import pytest
 from shoal.verifier import Verdict
 from shoal.verifier.verdict import Problem
 from tests.bad_input_cases import EARLIER, TABLE, flags, run, snapshot
+from tests.profiles import some
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 release_module = importlib.import_module("shoal.release.release")
@@ -136,7 +137,7 @@ def large_table() -> str:
     [(WRITING, False), (WRITING, True), (VERIFYING, True), (MANIFEST, True)],
     ids=["writing-the-first", "writing", "verifying", "writing-the-manifest"],
 )
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("sent", ["SIGINT", *some(["SIGTERM", "SIGHUP"], 2)])
 def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, sent: str, tmp_path: Path) -> None:
     arguments = flags(TABLE, "--force")(tmp_path)
     if earlier:

@@ -17,6 +17,7 @@ from shoal.errors import CacheWarning
 from shoal.kernels.compiling import Entry, keeping, part_compiler, place
 from shoal.kernels.compiling.held import held
 from shoal.kernels.local_search.space import box_cost
+from tests.profiles import slow
 from tests.test_imports import run_python
 
 
@@ -120,6 +121,7 @@ print(local.run(encode(table, recipe), recipe, METHODS["mondrian"]).labels.tolis
 """
 
 
+@slow
 def test_a_numba_that_was_not_tested_compiles_parts_as_usual_and_gives_the_same_labels(tmp_path):
     run = [sys.executable, "-c", LABELS]
     as_parts = subprocess.run([*run, "parts"], capture_output=True, text=True, check=True).stdout.splitlines()

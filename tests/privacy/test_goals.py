@@ -644,7 +644,9 @@ def test_rows_listed_are_good_if_they_have_k_people_and_meet_all_goals(case, dat
 def badness(name, bound, seen):
     """How far a class is from the goal, in the order that the kernel's number has; lower is nearer."""
     values, table = seen.values, seen.table
-    if name in ("distinct", "entropy"):
+    if name == "range" and not values:
+        return 1  # further away than a class of one value
+    if name in ("distinct", "entropy", "range"):
         return -KINDS[name].number(seen)
     if name == "frequency":
         return seen.largest_share

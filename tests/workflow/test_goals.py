@@ -1,6 +1,5 @@
 """Privacy goals with every method, from the table to the release: it meets them, or none could."""
 
-import os
 import random
 from collections import Counter, defaultdict
 from itertools import product
@@ -16,9 +15,9 @@ from shoal.recipe import Recipe
 from shoal.table.write import write_table
 from shoal.workflow.prepare import prepare
 from tests.privacy.test_goals import KINDS, Seen, column_of
-from tests.profiles import few
+from tests.profiles import IS_SLOW, few
 from tests.reference.goals import entropy
-from tests.test_contract import NAMES, every_method
+from tests.test_contract import NAMES, every_method, every_method_with
 
 # The sensitive columns: one with an order, one with a tree, one with nothing, one of numbers.
 ORDER = ["a", "b", "c", "d"]
@@ -44,7 +43,6 @@ ASKED = {name: [name] for name in KINDS} | {
     "two": ["distinct", "equal"],  # of two columns
     "joint": ["entropy"],  # of two columns together
 }
-every_goal = pytest.mark.parametrize("asked", ASKED)
 NOT_POSSIBLE = {"infeasible.goal", "infeasible.rows"}
 
 
@@ -204,8 +202,7 @@ def made(rng, asked, max_rows=16, max_k=4, **privacy):
 # A release that meets the goals, or none is possible.
 
 
-@every_method
-@every_goal
+@every_method_with("asked", ASKED)
 def test_a_release_is_made_exactly_if_one_class_of_all_rows_meets_the_goals(method, asked):
     for seed in range(2):
         rng = random.Random(f"{method} {asked} {seed}")
@@ -215,8 +212,7 @@ def test_a_release_is_made_exactly_if_one_class_of_all_rows_meets_the_goals(meth
         assert released == (list(everything) if case.is_good(everything, everything) else None)
 
 
-@every_method
-@every_goal
+@every_method_with("asked", ASKED)
 def test_with_rows_left_out_the_goals_are_met_by_what_is_released(method, asked):
     for missing in ("category", "suppress"):
         rng = random.Random(f"{method} {asked} {missing}")
@@ -250,8 +246,7 @@ EDGES = {
 }  # fmt: skip
 
 
-@every_method
-@pytest.mark.parametrize("edge", EDGES)
+@every_method_with("edge", EDGES)
 def test_edges(edge, method):
     values, k, goals, privacy, expected = EDGES[edge]
     n_rows = len(values)
@@ -267,8 +262,7 @@ def test_edges(edge, method):
 
 
 # Two classes far apart, each with one value: only a repair or a class of all rows can help.
-@every_method
-@pytest.mark.parametrize("kind", KINDS)
+@every_method_with("kind", KINDS)
 def test_classes_of_one_value_are_repaired(kind, method):
     bound = {"distinct": 2, "frequency": 2, "entropy": 2, "recursive": 2, "alpha": 0.5}.get(kind, 0.1)
     column = column_of(kind)
@@ -363,8 +357,7 @@ def written(table, recipe, path):
     return path.read_bytes(), release.manifest("")
 
 
-@every_method
-@pytest.mark.parametrize("goals", BYTES)
+@every_method_with("goals", BYTES)
 @pytest.mark.parametrize(("people", "share"), [(False, 0.2), (True, 0.0)], ids=["rows", "people"])
 def test_any_order_of_the_rows_gives_the_same_bytes(method, goals, people, share, tmp_path):
     case = fixed_case(2, BYTES[goals], people=people, tagged=False, k=3, max_suppressed=share)
@@ -386,7 +379,7 @@ ON_ADULT = {
 # All others take up to two minutes each: `make test-slow` runs them too.
 IN_SECONDS = {("incognito", "distinct"), ("incognito", "equal"), ("mondrian", "distinct")}
 EVERY_PAIR = [(method, asked) for method in NAMES for asked in ON_ADULT]
-PAIRS = [pair for pair in EVERY_PAIR if pair in IN_SECONDS or os.environ.get("SHOAL_TEST_SLOW")]
+PAIRS = [pair for pair in EVERY_PAIR if pair in IN_SECONDS or IS_SLOW]
 
 
 @pytest.mark.parametrize(("method", "asked"), PAIRS)

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 import pandas as pd
@@ -25,6 +25,7 @@ from shoal.table.encode import encode
 from shoal.verifier import MeasuredGoal, Problem, Verdict, promised_views, verify_table, worst_goals
 from tests.bad_input_cases import MARK, MARKS, TABLE, flags, run, snapshot
 from tests.cli.test_cli import KEYS, LOSSES
+from tests.profiles import some
 from tests.strategies import tables
 
 release_module = importlib.import_module("shoal.release.release")
@@ -141,8 +142,12 @@ def test_options_that_name_columns_are_those_of_the_view():
 # Each view by itself.
 
 
-@pytest.mark.parametrize("views", ["equal", "unequal", "nested", SETS])
-@pytest.mark.parametrize("method", ["k-member", "mondrian", "systematic", "incognito"])
+@pytest.mark.parametrize(
+    ("method", "views"),
+    some(
+        product(["k-member", "mondrian", "systematic", "incognito"], ["equal", "unequal", "nested", SETS]), 3
+    ),
+)
 def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
     recipe = recipe_of(views, method=method)
     release = anonymize(people(), recipe)
@@ -235,8 +240,16 @@ def test_all_faults_of_all_views_are_reported_at_once():
 # Projection.
 
 
-@pytest.mark.parametrize("method", ["k-member", "mondrian", "incognito", "kaca", "systematic"])
-@pytest.mark.parametrize("output", [{}, {"bounds_as": "columns"}, {"values": "microaggregate"}])
+@pytest.mark.parametrize(
+    ("method", "output"),
+    some(
+        product(
+            ["k-member", "mondrian", "incognito", "kaca", "systematic"],
+            [{}, {"bounds_as": "columns"}, {"values": "microaggregate"}],
+        ),
+        2,
+    ),
+)
 def test_projections_show_the_columns_of_one_release(method, output):
     whole = anonymize(people(), recipe_of("whole", method=method, output=output))
     release = anonymize(people(), recipe_of("nested", "projection", method=method, output=output))

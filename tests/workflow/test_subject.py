@@ -11,7 +11,7 @@ import shoal
 from shoal.errors import InfeasibleError
 from tests.bad_input_cases import run
 from tests.profiles import few
-from tests.test_contract import every_method
+from tests.test_contract import every_method, every_method_with
 from tests.workflow.test_goals import ASKED, BOUNDS, NUMBERS, ORDER, QUASI, Made, columns_of, used_by
 
 # Six rows of one person, all alike, and nine people with one row each.
@@ -91,8 +91,7 @@ def people_case(rng, asked, max_rows, **privacy):
     return Made(quasi, sensitive, goals, people, k=k, **privacy)
 
 
-@every_method
-@pytest.mark.parametrize("asked", ASKED)
+@every_method_with("asked", ASKED)
 def test_goals_count_people_or_nothing_is_released(method, asked):
     rng = random.Random(f"{method} {asked}")
     for share in (0.0, rng.choice([0.2, 1.0])):

@@ -7,7 +7,7 @@ from shoal.engine.spark import bounding
 from shoal.engine.spark.rows import SparkRows
 from shoal.table.encode import encode
 from tests.engine.spark.pairs import in_cells, whole
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 pytestmark = slow
 

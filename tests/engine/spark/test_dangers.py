@@ -11,7 +11,7 @@ from shoal.recipe import Recipe
 from shoal.workflow import distributed
 from tests.engine.spark.made import persisted
 from tests.engine.spark.pairs import ROLES, in_cells, people, recipe_of, released, to_spark, whole
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 pytestmark = slow
 

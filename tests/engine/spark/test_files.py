@@ -22,7 +22,7 @@ from shoal.release.distributed import Distributed, layout_of
 from shoal.release.signing import make_keys
 from shoal.verifier.spark.session import steady
 from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 N_ROWS = 600
 ASKED = recipe(method={"name": "mondrian"})

@@ -12,7 +12,7 @@ import shoal
 from shoal.recipe import Recipe
 from tests.engine.spark.made import in_spark, people, recipe
 from tests.engine.spark.test_parity import CLOSE, DIVERSE
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 pytestmark = slow
 

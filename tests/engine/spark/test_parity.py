@@ -10,7 +10,7 @@ import pytest
 
 from shoal.recipe import Recipe
 from tests.engine.spark.made import GRIDS, by_local, by_spark, in_spark, people, persisted, recipe
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 ILL, SIZE = "^ill.*$", "größe"
 DIVERSE = {"type": "l-diversity", "column": ILL, "variant": "entropy", "l": 1.8}

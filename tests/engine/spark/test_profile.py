@@ -12,7 +12,7 @@ from shoal.table.codebook import RangeBook
 from shoal.table.columns import Line
 from shoal.table.encode import encode
 from tests.engine.spark.pairs import in_cells, whole
-from tests.spark_sessions import slow
+from tests.profiles import slow
 
 pytestmark = slow
 

@@ -14,8 +14,7 @@ from shoal.errors import RecipeError
 from shoal.recipe import Recipe
 from shoal.verifier import Verdict
 from shoal.verifier.spark import verify_folder
-from tests.profiles import few
-from tests.spark_sessions import slow
+from tests.profiles import few, slow
 from tests.verifier.spark.folders import both, codes, write_parts
 
 ORDER = ["a", "b", "c", "d"]

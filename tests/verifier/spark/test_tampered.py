@@ -10,7 +10,7 @@ import pytest
 
 from shoal.verifier import verify
 from shoal.verifier.spark import verify_folder
-from tests.spark_sessions import slow
+from tests.profiles import slow
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import both, codes
 from tests.verifier.spark.tampered import BY_MANIFEST, CASES, RECIPE
