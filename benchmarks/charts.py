@@ -52,6 +52,7 @@ INCOGNITO = {
     5: (156_842, 0.78), 10: (165_891, 0.77), 25: (171_923, 0.76), 50: (180_972, 0.73), 100: (180_972, 0.74),
 }  # fmt: skip
 METHODS_SEED = 1  # of the figures in docs/methods
+PARETO_KS = (10, 100)
 QUASI_COLUMNS = 8  # of adult8; a quasi cell loses at most 1
 
 Lines = list[dict[str, Any]]
@@ -140,7 +141,64 @@ def adult(root: Path, data: dict[str, Any]) -> None:
         if (seconds := figures.median("seconds", name, k=k))
     ]
     _save(lines(times, "k", "seconds", ks, y_scale="log"), root, "adult-seconds.svg")
+    _optimum(root, data, figures, ks)
+    _save(alt.hconcat(*(_pareto(figures, k) for k in PARETO_KS if k in ks)), root, "adult-pareto.svg")
     _methods(root, data)
+
+
+def _optimum(root: Path, data: dict[str, Any], figures: Figures, ks: list[int]) -> None:
+    """Draw how many times the lower bound each contender loses: the optimum is between 1 and that."""
+    bounds = {int(k): bound["il"] for k, bound in data["bounds"].items()}
+    names = [name for name in COLOURS if figures.has(name)]
+    found = [
+        {"name": name, "x": k, "y": il / bounds[k]}
+        for name in names
+        for k in ks
+        if (il := figures.median("il", name, k=k))
+    ]
+    if data["rows"] > 30_000:
+        found += [{"name": ARX, "x": k, "y": il / bounds[k]} for k, il in ARX_BEST.items()]
+    ratio = "Total IL / lower bound"
+    floor = (
+        alt.Chart(pl.DataFrame({"y": [1.0]}))
+        .mark_rule(color="#555", strokeDash=[5, 4])
+        .encode(y=alt.Y("y:Q", title=ratio))
+    )
+    chart = lines(found, "k", ratio, ks, y_scale="log")
+    _save((chart + floor).properties(width=560, height=320), root, "adult-optimum.svg")
+
+
+def _pareto(figures: Figures, k: int) -> Any:
+    """Draw loss against time at one k, with a line through the contenders that no other one beats in both."""
+    points = [
+        {"name": name, "seconds": seconds, "Total IL": il}
+        for name in COLOURS
+        if (il := figures.median("il", name, k=k)) and (seconds := figures.median("seconds", name, k=k))
+    ]
+    points.sort(key=lambda point: (point["seconds"], point["Total IL"]))
+    least, best = [], float("inf")
+    for point in points:
+        if point["Total IL"] < best:
+            least.append(point)
+            best = point["Total IL"]
+    names = [name for name in COLOURS if name in {point["name"] for point in points}]
+    axes = {
+        "x": alt.X(
+            "seconds:Q", scale=alt.Scale(type="log", nice=False, padding=12), axis=alt.Axis(format="~g")
+        ),
+        "y": alt.Y("Total IL:Q", scale=_heights("log"), axis=alt.Axis(format="~s", tickCount=6)),
+    }
+    marks = (
+        alt.Chart(pl.DataFrame(points))
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(
+            **axes,
+            color=alt.Color("name:N", title=None, scale=_colours(names)),
+            shape=alt.Shape("name:N", title=None, scale=_shapes(names)),
+        )
+    )
+    frontier = alt.Chart(pl.DataFrame(least)).mark_line(color="#9a9a9a", strokeDash=[4, 3]).encode(**axes)
+    return (frontier + marks).properties(width=270, height=240, title=f"k = {k}")
 
 
 def _methods(root: Path, data: dict[str, Any]) -> None:

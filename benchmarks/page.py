@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from charts import ARX_BEST, BOUND, CHARTS, GOAL_NAMES
+from charts import ARX_BEST, BOUND, CHARTS, GOAL_NAMES, PARETO_KS
 from contenders import NORMAL, OURS, YARDSTICK
 from processes import HERE
 from results import Figures, load
@@ -131,6 +131,28 @@ def adult_loss(data: Data) -> str:
     table.append([f"{NORMAL} / lower bound", *over])
     text = "Total IL on Adult by k and method, absolute and relative to local search at normal effort."
     return "\n".join([image(text, "adult-loss.svg"), markdown(table), ahead(_only(compared))])
+
+
+def adult_optimum(data: Data) -> str:
+    """Tabulate loss over the lower bound by k."""
+    figures = Figures(data["results"])
+    ks = figures.values("k")
+    bounds = {int(k): bound["il"] for k, bound in data["bounds"].items()}
+    table = [["Total IL / lower bound", *(f"k = {k}" for k in ks)]]
+    for name in figures.names():
+        if name != YARDSTICK:
+            table.append([name, *(_ratio(figures.median("il", name, k=k), bounds[k]) for k in ks)])
+    if data["rows"] > FULL_ADULT:
+        table.append(["ARX, best setting found", *(_ratio(ARX_BEST[k], bounds[k]) for k in ks)])
+    text = "Total IL over the lower bound on Adult by k and method; the optimum is at 1 or above."
+    return "\n".join([image(text, "adult-optimum.svg"), markdown(table)])
+
+
+def adult_pareto(data: Data) -> str:
+    """Show loss against time; the tables above have the figures."""
+    ks = _listed([f"k = {k}" for k in PARETO_KS if k in Figures(data["results"]).values("k")])
+    text = f"Total IL on Adult against seconds at {ks}; a dashed line joins those that none beats in both."
+    return image(text, "adult-pareto.svg")
 
 
 def _over_normal(figures: Figures, name: str, **where: Any) -> float | None:
@@ -291,7 +313,9 @@ def anytime(data: Data) -> str:
 BLOCKS: dict[str, tuple[str | None, Callable[[Data], str]]] = {
     "machine": (None, lambda _: ""),
     "adult-loss": ("adult", adult_loss),
+    "adult-optimum": ("adult", adult_optimum),
     "adult-time": ("adult", adult_time),
+    "adult-pareto": ("adult", adult_pareto),
     "shapes": ("shapes", shapes),
     "census-million": ("census-million", census_million),
     "census-command": ("census-million", census_command),

@@ -59,7 +59,7 @@ from shoal.table.sensitive import person_codes, sensitive_columns
 from shoal.workflow.prepare import supposed_rules
 
 WHOLE = 8_000  # rows of a table that is searched whole
-ROWS, ROWS_WITH_GOALS = 14_000, 7_000  # that are searched of a larger table, about
+ROWS, ROWS_WITH_GOALS = 10_000, 5_000  # that are searched of a larger table, about
 _DRAWS = 40
 _FEWEST_DRAWS = 10  # for large k, whose cells are large
 _CLASSES = 24  # that a cell has room for
