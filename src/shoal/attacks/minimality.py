@@ -156,7 +156,7 @@ def _guessed(tables: Tables, name: str, groups: Ints) -> Result | None:
     base = float(whole.max() / whole.sum())
     finding: Finding = "exposed" if success - base > _NOTABLE else "none"
     message = (
-        f"{counted(people, 'person', 'people')} share their quasi values with at least k = {tables.k}, but "
+        f"{counted(people, 'people')} share their quasi values with at least k = {tables.k}, but "
         f"were generalized, so a goal failed for them: the most frequent `{name}` around them is right for "
         f"{percent(success)}; without the release, {percent(base)}."
     )

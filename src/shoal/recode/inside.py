@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -59,3 +60,11 @@ def narrowest_class(encoded: Encoded, frozen: pl.DataFrame) -> IntArray:
 def by_width(widths: list[Fraction]) -> list[int]:
     """Return the boxes from narrow to wide; ties stay in canonical order."""
     return sorted(range(len(widths)), key=widths.__getitem__)  # stable
+
+
+def published_classes(table: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
+    """Return the classes of a release in canonical order, quasi columns in the order given."""
+    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
+    plain = pl.DataFrame({str(at): frames.series(table, name) for at, name in enumerate(quasi)})
+    classes = plain.unique().sort(plain.columns, nulls_last=True)
+    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(quasi)})

@@ -18,7 +18,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.errors import PromiseError, RecipeError
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe, Shape
-from shoal.recode.inside import PublishedBoxes
+from shoal.recode.inside import PublishedBoxes, published_classes
 from shoal.recode.publish import published_column
 from shoal.release.release import Release
 from shoal.table import frames
@@ -64,7 +64,7 @@ class FrozenBoxes:
         """Learn the boxes of a release of `table`."""
         refuse_unfrozen(release.recipe)
         recipe = _with_kinds(release)
-        classes = _classes(release.frame, recipe)
+        classes = published_classes(release.frame, recipe.quasi)
         sizes = np.bincount(release.labels[release.labels >= 0], minlength=classes.height)
         names, numbers = _numbers(release, classes)
         members = _tree(_scaled(numbers))
@@ -134,13 +134,6 @@ def _with_kinds(release: Release) -> Recipe:
         for name, column in release.recipe.columns.items()
     }
     return release.recipe.model_copy(update={"columns": columns})
-
-
-def _classes(released: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Return the quasi values of the classes of a release, in the order of their labels."""
-    plain = pl.DataFrame({str(at): frames.series(released, name) for at, name in enumerate(recipe.quasi)})
-    classes = plain.unique().sort(plain.columns, nulls_last=True)
-    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
 
 
 def _numbers(release: Release, classes: pl.DataFrame) -> tuple[tuple[str, ...], FloatArray]:
