@@ -37,8 +37,8 @@ def by_ends(tables: Tables, inside: Inside) -> list[Result]:
     if tight:
         message = (
             f"{percent(len(pinned) / rows)} of the rows are pinned to a class: only one person in the box "
-            "has the value at an end of its range. Ends that are the value of one person in the whole "
-            f'table: {unique:,}. With a `grid` and `bounds = "snapped"`, ends are nobody\'s values.'
+            f"has the value at an end of its range. In the whole table, {counted(unique, 'ends')} are the "
+            'value of one person only. With a `grid` and `bounds = "snapped"`, ends are nobody\'s values.'
         )
     else:
         message = "Ends of ranges need not be anybody's values, so they show nobody."

@@ -76,7 +76,7 @@ class Extension(Release):
         self.verify_added()
 
     def verify_added(self) -> None:
-        """Raise unless the rows added, which anyone with both releases can tell apart, keep every promise."""
+        """Raise unless the rows added, which comparing both releases reveals, keep every promise."""
         for at, recipe in enumerate(promised_tables(self.recipe) if self.added else ()):
             table, people = self.added_tables[at]
             verdict = verify_table(table, _unordered(recipe), rows=self.added, subjects=people)

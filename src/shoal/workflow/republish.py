@@ -95,8 +95,8 @@ def republish(
 ) -> Republication:
     """Publish a table again, so that everybody who stays keeps a group with the same sensitive values.
 
-    Each group has at least m rows, all with different sensitive values, and whoever was published before is
-    in a group with the same set of values as then (m-invariance). Somebody who has all releases and knows
+    Each group has at least m rows, all with different sensitive values, and a person who was published before
+    is in a group with the same set of values as then (m-invariance). Somebody who has all releases and knows
     when a person was in the table is left with at least m values, none more likely than another.
 
     No counterfeit rows are made, as the paper does: what shoal publishes are rows of the table. Where a
