@@ -85,5 +85,6 @@ def _summary(result: dict[str, Any]) -> str:
         *record_lines(result),
     ]
     if result["held_back_file"] is not None:
-        lines.append(f"  {result['held_back']:,} rows are held back (raw data): {result['held_back_file']}")
+        rows = "1 row is" if result["held_back"] == 1 else f"{result['held_back']:,} rows are"
+        lines.append(f"  {rows} held back (raw data): {result['held_back_file']}")
     return "\n".join(lines)
