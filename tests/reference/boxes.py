@@ -31,8 +31,8 @@ def cost(text, span):
 
 
 def width(box, spans):
-    """How much of a row is lost in a box."""
-    return sum(map(cost, box, spans))
+    """How much of a row is lost in a box, to three digits."""
+    return round(sum(map(cost, box, spans), Fraction(0)), 3)
 
 
 def grouped(rows, boxes, spans, is_good):
@@ -69,13 +69,13 @@ def _two_passes(rows, boxes, spans, eligible, is_good):
         if group and is_good(group):
             put(group, box)
     for box in from_narrow_to_wide:
-        group = inside(box) & members(None)
-        if not group:
+        if not inside(box) & members(None):
             continue
+        group = (inside(box) & members(None)) | members(box)
         offers = []
         for rank, other in enumerate(from_narrow_to_wide):
             given = inside(box) & members(other)
-            if given:
+            if given and other != box:
                 offers.append(
                     (len(given) * (widths[box] - widths[other]), rank, given, members(other) - given)
                 )

@@ -31,6 +31,8 @@ from shoal.utility.values import published_values
 from shoal.verifier import verify_table
 from shoal.workflow.grouping import group_rows
 
+_WIDTH_DIGITS = 3
+
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
 class FrozenBoxes:
@@ -49,7 +51,7 @@ class FrozenBoxes:
     values : ndarray of shape (n_boxes, n_values), float64
         Each box as numbers: those of `shoal.values` for a class, the mean over its rows for a union.
     widths : list of Fraction
-        The cost of each box in the table that they were learned from.
+        The cost of each box in the table that they were learned from, rounded.
     """
 
     recipe: Recipe
@@ -75,7 +77,9 @@ class FrozenBoxes:
         for box, inside in enumerate(members[1:], 1):
             if len(inside) == 1:
                 of_class[inside] = box
-        return cls(recipe, texts, of_class, names, values, PublishedBoxes(encoded, texts).widths())
+        # Exact costs would show how many values the raw table has.
+        widths = [round(width, _WIDTH_DIGITS) for width in PublishedBoxes(encoded, texts).widths()]
+        return cls(recipe, texts, of_class, names, values, widths)
 
     @property
     def k(self) -> int:

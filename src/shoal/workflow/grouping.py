@@ -5,10 +5,10 @@ narrowest to the widest:
 
 1. A box takes the rows inside it that no narrower box has taken, if they are at least k and meet all goals.
    Otherwise they are left to wider boxes.
-2. A box that contains rows without a group asks the groups of other boxes for their rows inside it, one group
-   after the other, until they suffice. The cheapest group is asked first: cost is the number of rows that it
-   would give, times how much wider their new box is. It gives all its rows inside the box, or none if the
-   rows that it keeps would be too few or fail a goal.
+2. A box that contains rows without a group adds them to its own group, if it has one, and asks the groups of
+   other boxes for their rows inside it, one group after the other, until that suffices. The cheapest group is
+   asked first: cost is the number of rows that it would give, times how much wider their new box is. It gives
+   all its rows inside the box, or none if the rows that it keeps would be too few or fail a goal.
 
 Rows that have no group after that are held back. A box around everything can ask all groups for all their
 rows. So rows are held back only where all rows of the table together are too few or fail a goal.
@@ -82,25 +82,26 @@ class _Grouping:
 
     def run(self) -> IntArray:
         """Return the box of each row."""
-        for complete in (self._alone, self._with_others):
+        for asks_others in (False, True):
             waiting = self.rows[self.box[self.rows] == HELD_BACK]
             for box in self.order:
-                inside = self.boxes.inside(box, waiting)
-                if len(inside) and self.is_good(group := complete(box, inside)):
+                group = self.boxes.inside(box, waiting)
+                if len(group) and asks_others:
+                    group = self._with_others(box)
+                if len(group) and self.is_good(group):
                     self.box[group] = box
                     waiting = waiting[self.box[waiting] == HELD_BACK]
         return self.box
 
-    def _alone(self, box: int, group: LongArray) -> LongArray:
-        return group
-
-    def _with_others(self, box: int, group: LongArray) -> LongArray:
-        """Return the rows, and those of other groups that this box can have and needs."""
+    def _with_others(self, box: int) -> LongArray:
+        """Return the rows without a group, those of the box, and those of other groups that it needs."""
         inside = self.boxes.inside(box, self.rows)
         box_of_row = self.box[inside]
+        group = inside[(box_of_row == HELD_BACK) | (box_of_row == box)]
         sizes = np.bincount(box_of_row + 1, minlength=len(self.widths) + 1)[1:].tolist()
-        costs = {at: sizes[at] * (self.widths[box] - self.widths[at]) for at in self.order if sizes[at]}
-        for other in sorted(costs, key=costs.__getitem__):  # stable: of equal costs, the narrowest box
+        others = [at for at in self.order if sizes[at] and at != box]
+        costs = {at: sizes[at] * (self.widths[box] - self.widths[at]) for at in others}
+        for other in sorted(others, key=costs.__getitem__):  # stable: of equal costs, the narrowest box
             if self.is_good(group):
                 break
             given = inside[box_of_row == other]
