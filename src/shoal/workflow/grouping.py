@@ -97,7 +97,7 @@ class _Grouping:
         """Return the rows without a group, those of the box, and those of other groups that it needs."""
         inside = self.boxes.inside(box, self.rows)
         box_of_row = self.box[inside]
-        group = inside[(box_of_row == HELD_BACK) | (box_of_row == box)]
+        group: LongArray = inside[(box_of_row == HELD_BACK) | (box_of_row == box)]
         sizes = np.bincount(box_of_row + 1, minlength=len(self.widths) + 1)[1:].tolist()
         others = [at for at in self.order if sizes[at] and at != box]
         costs = {at: sizes[at] * (self.widths[box] - self.widths[at]) for at in others}
