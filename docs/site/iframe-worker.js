@@ -20,7 +20,7 @@ if (location.protocol === "file:") {
 
     start(address) {
       const inside = this.frame.contentWindow;
-      // What the script sends goes to whoever made the worker, not to the frame itself. As with real workers,
+      // What the script sends goes to the code that made the worker, not to the frame itself. As with real workers,
       // messages are copies and arrive later: each side may change its own, or answer at once.
       inside.postMessage = (data) => later(data, (copy) => {
         const event = new MessageEvent("message", { data: copy });

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from shoal.workflow.anonymize import anonymize, encode
     from shoal.workflow.attack import attack
     from shoal.workflow.compare import compare
-    from shoal.workflow.extend import Extension, extend
+    from shoal.workflow.extend import extend
+    from shoal.workflow.extension import Extension
     from shoal.workflow.republish import Republication, republish
     from shoal.workflow.risk import risk
     from shoal.workflow.values import values
@@ -35,7 +36,7 @@ _HOMES = {
     "encode": "shoal.workflow.anonymize",
     "attack": "shoal.workflow.attack",
     "compare": "shoal.workflow.compare",
-    "Extension": "shoal.workflow.extend",
+    "Extension": "shoal.workflow.extension",
     "extend": "shoal.workflow.extend",
     "Inspection": "shoal.inspection",
     "inspect": "shoal.inspection",

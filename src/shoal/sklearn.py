@@ -37,9 +37,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     """Replace quasi-identifying columns by the numbers of boxes that hold at least k rows.
 
     `fit` anonymizes the training table with `shoal.anonymize` and keeps the boxes of its classes, and unions
-    of them, but no rows. `transform` puts each row into the narrowest box that contains it. Where fewer than
-    k rows of the table being transformed share a box, they move to the box around it. Rows that are too few
-    even for the outermost box are held back: they all become the same constant row.
+    of them, but no rows. `fit_transform` returns the training table with the numbers of each row's own class.
+    `transform` puts the rows of any table into the boxes, in groups of at least k of its rows, and in boxes
+    as narrow as that allows. Only if all rows of the table together are fewer than k, or fail a goal, are
+    rows held back: they all become the same constant row.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     Notes
     -----
     The output of a row depends on the rows that it is transformed with: a single row, or fewer than k rows,
-    are always held back. That is what makes it safe to hand out the output, and why scikit-learn's check that
-    batches do not matter does not apply. docs/sklearn.md says what is promised and what is not.
+    are always held back. That is what makes it safe to hand out the output, and why scikit-learn's checks
+    that batches do not matter, and that `transform` repeats `fit_transform`, do not apply. docs/sklearn.md
+    says what is promised and what is not.
 
     Examples
     --------
@@ -119,6 +121,26 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         y : array-like of shape (n_samples,), optional
             The target; used only if a goal names it.
         """
+        self._fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803
+        """Learn the boxes of a training table, and return its own anonymized rows.
+
+        Each row has the numbers of its class in the release of the training table, so none is held back, and
+        goals about the target hold. `transform` of the same table may find other groups: it knows the boxes,
+        but not which rows they were made of.
+
+        Returns
+        -------
+        array or frame of shape (n_samples, n_features_out)
+            As that of `transform`.
+        """
+        table, labels = self._fit(X, y)
+        return self._numbers(table, self.boxes_.of_class[labels])
+
+    def _fit(self, X: Any, y: Any) -> tuple[pl.DataFrame, IntArray]:  # noqa: N803
+        """Fit, and return the training table with the class of each row; these are not kept."""
         table = self._read(X, y, is_first=True)
         quasi = self._quasi_names()
         sensitive = list(dict.fromkeys(name for name in self._goal_columns() if name in table.columns))
@@ -144,11 +166,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         self._others = others
         # Of kept columns, what stands for a row that is held back; the boxes have it for quasi columns.
         self._typical = np.array([_mean(frames.series(table, name)) for name in others])
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: N803
-        """Fit, then transform the same table; goals about the target hold in the output too."""
-        return self._numbers(self.fit(X, y, **params)._read(X, y))
+        return table, release.labels
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Replace the quasi columns of a table by the numbers of boxes with at least k of its rows.
@@ -159,7 +177,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
             A row for each row: the numbers of the quasi columns first, then the other columns. Rows that are
             held back have the means of the training table in all columns.
         """
-        return self._numbers(self._read(X))
+        table = self._read(X)
+        return self._numbers(table, self._placed(table))
 
     def held_back(self, X: Any) -> BoolArray:  # noqa: N803
         """Mark the rows that `transform` would hold back."""
@@ -253,8 +272,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     def _placed(self, table: pl.DataFrame) -> IntArray:
         return self._boxes_for(table).place(table)
 
-    def _numbers(self, table: pl.DataFrame) -> FloatArray:
-        box = self._placed(table)
+    def _numbers(self, table: pl.DataFrame, box: IntArray) -> FloatArray:
+        """Return the output: the numbers of each row's box, then the columns that are not quasi."""
         held = box < 0
         kept = [frames.series(table, name).cast(pl.Float64).to_numpy() for name in self._others]
         others = np.column_stack([*kept, np.empty((len(box), 0))])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shoal.cli.flags import TableFlags
 from shoal.cli.main import app
+from shoal.cli.table_flags import TableFlags
 from shoal.recipe import Recipe
 
 TABLE = """age;zip;size;ill;name

@@ -1,4 +1,4 @@
-"""Rows in frozen boxes, from the definition: the narrowest box, and outwards where too few rows share one.
+"""Rows in given boxes, from the definition: in groups of at least k, and in boxes as narrow as that allows.
 
 A box has a published text for each column: `*`, `[low, high]`, `{a, b}`, or a single value.
 """
@@ -30,39 +30,58 @@ def cost(text, span):
     return Fraction(1 if text.startswith("{") else 0)
 
 
-def narrowest(row, boxes, spans):
-    """The first of the boxes with the least cost that contain a row."""
-    around = [
-        at
-        for at, box in enumerate(boxes)
-        if all(contains(text, value) for text, value in zip(box, row, strict=True))
-    ]
-    return min(around, key=lambda at: (sum(map(cost, boxes[at], spans)), at))
+def width(box, spans):
+    """How much of a row is lost in a box, to three digits."""
+    return round(sum(map(cost, box, spans), Fraction(0)), 3)
 
 
-def grouped(place, parent, k, is_good=lambda rows: True):
-    """The box in which each row is shown, None for a row held back.
+def grouped(rows, boxes, spans, is_good):
+    """The box of each row, None for a row held back, from the boxes as texts and what makes a group good.
 
-    A box with fewer than k rows gives them to the box around it. A box whose rows fail a goal takes in the
-    rows of the boxes inside it, and gives all away if they still fail; the root takes nothing in.
+    `is_good(members, shown)` judges a group of row numbers, of which nobody but those `shown` is released.
     """
-    shown = [None] * len(place)
+    shown = set(range(len(rows)))
+    while True:
+        place = _two_passes(rows, boxes, spans, shown, lambda members, shown=shown: is_good(members, shown))
+        shown = {row for row, box in enumerate(place) if box is not None}
+        groups = [[row for row in shown if place[row] == box] for box in range(len(boxes))]
+        if all(is_good(group, shown) for group in groups if group):
+            return place
+
+
+def _two_passes(rows, boxes, spans, eligible, is_good):
+    widths = [width(box, spans) for box in boxes]
+    from_narrow_to_wide = sorted(range(len(boxes)), key=lambda box: (widths[box], box))
+    place = [None] * len(rows)
 
     def inside(box):
-        children = [child for child, around in enumerate(parent) if around == box]
-        return {box}.union(*map(inside, children))
+        return {row for row in eligible if all(map(contains, boxes[box], rows[row]))}
 
-    def rows_given_up(box):
-        rows = [row for row, at in enumerate(place) if at == box]
-        for child, around in enumerate(parent):
-            if around == box:
-                rows += rows_given_up(child)
-        if len(rows) >= k and not is_good(rows) and box != 0:
-            rows += [row for row, at in enumerate(shown) if at in inside(box)]
-        is_shown = len(rows) >= k and is_good(rows)
-        for row in rows:
-            shown[row] = box if is_shown else None
-        return [] if is_shown else rows
+    def members(box):
+        return {row for row in eligible if place[row] == box}
 
-    rows_given_up(0)
-    return shown
+    def put(group, box):
+        for row in group:
+            place[row] = box
+
+    for box in from_narrow_to_wide:
+        group = inside(box) & members(None)
+        if group and is_good(group):
+            put(group, box)
+    for box in from_narrow_to_wide:
+        if not inside(box) & members(None):
+            continue
+        group = (inside(box) & members(None)) | members(box)
+        offers = []
+        for rank, other in enumerate(from_narrow_to_wide):
+            given = inside(box) & members(other)
+            if given and other != box:
+                offers.append(
+                    (len(given) * (widths[box] - widths[other]), rank, given, members(other) - given)
+                )
+        for _, _, given, kept in sorted(offers, key=lambda offer: offer[:2]):
+            if not is_good(group) and (not kept or is_good(kept)):
+                group = group | given
+        if is_good(group):
+            put(group, box)
+    return place

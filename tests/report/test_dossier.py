@@ -1,10 +1,12 @@
 """Risk, attacks, usefulness, the cost of k and leaked values on the page, from findings made by hand."""
 
+import re
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+import shoal
 from shoal.report import dossier
 from shoal.report.charts import class_loss_chart, cost_chart
 from shoal.report.findings import CostOfK, Findings
@@ -236,3 +238,16 @@ def test_rows_are_counted_by_the_loss_of_their_class():
     label = class_loss_chart(found.class_losses).alt_text.replace("\N{NO-BREAK SPACE}", " ")
     assert "0 to 10 %: 40 %" in label
     assert "70 to 80 %: 60 %" in label
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.SensitiveUnprotectedWarning")
+def test_a_report_counts_no_fewer_than_ten_people_in_what_attacks_found(tmp_path):
+    # The four youngest, a class of their own, all have x.
+    ill = ["x" if at < 4 else "xyz"[at % 3] for at in range(40)]
+    people = pl.DataFrame({"age": [20 + at // 2 for at in range(40)], "ill": ill})
+    release = shoal.anonymize(people, quasi=["age"], sensitive=["ill"], k=4)
+    release.report(tmp_path / "report.html")
+    text = Page((tmp_path / "report.html").read_text()).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "it is certain for fewer than 10 rows." in text
+    assert "it is certain for fewer than 10 people." in text
+    assert not re.findall(r"(?:for|,) [1-9] (?:people|rows|ends)\b", text)

@@ -28,7 +28,10 @@ from tests.profiles import few
 from tests.reference import kmember as reference
 from tests.strategies import tables
 
-module = import_module("shoal.workflow.extend")
+VERIFYING = [
+    import_module(f"shoal.{name}")
+    for name in ("workflow.earlier", "workflow.extend", "workflow.extension", "release.release")
+]
 
 
 def recipe_of(columns, k=2, **sections):
@@ -615,7 +618,7 @@ def test_the_extension_is_verified_by_another_engine_before_it_is_returned(monke
         asked.append(table.num_rows)
         return verify_table(table, recipe, **more)
 
-    for home in (module, import_module("shoal.release.release")):
+    for home in VERIFYING:
         monkeypatch.setattr(home, "verify_table", spy)
     shoal.extend(release, ages(31, 33), AGES)
     assert asked == [2, 4, 4, 2]  # the earlier release, all rows, again as a release, and the new rows alone

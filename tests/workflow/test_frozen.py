@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import RecipeError
 from shoal.table import forms
-from shoal.workflow.frozen import HELD_BACK, FrozenBoxes
+from shoal.workflow.frozen import FrozenBoxes
+from shoal.workflow.grouping import HELD_BACK
 from tests.reference import boxes as reference
 
 SEXES = ["f", "m", "x"]
@@ -33,49 +34,128 @@ training = st.lists(people, min_size=6, max_size=40)
 later = st.lists(st.tuples(st.integers(-3, 33), st.sampled_from([*SEXES, "new"])), min_size=1, max_size=30)
 
 
+def spans_of(*columns):
+    """The range of each column of numbers, as costs are measured; None for a category."""
+    return [
+        Fraction(max(1, max(values) - min(values))) if isinstance(values[0], int) else None
+        for values in columns
+    ]
+
+
+def placed(boxes, table):
+    return [None if box == HELD_BACK else box for box in boxes.place(table).tolist()]
+
+
 @given(training, later, st.integers(2, 4))
 def test_places_are_those_of_the_definition(rows, new, k):
     boxes = frozen(table_of(rows), k)
-    ages = [age for age, _ in rows]
-    spans = [Fraction(max(1, max(ages) - min(ages))), None]
-    place = [reference.narrowest(row, boxes.texts.rows(), spans) for row in new]
-    shown = reference.grouped(place, boxes.parent.tolist(), k)
-    assert boxes.place(table_of(new)).tolist() == [HELD_BACK if box is None else box for box in shown]
+    shown = reference.grouped(
+        new, boxes.texts.rows(), spans_of(*zip(*rows, strict=True)), lambda group, _: len(group) >= k
+    )
+    assert placed(boxes, table_of(new)) == shown
+    # Nothing is held back that could be shown.
+    assert (None in shown) == (len(new) < k)
 
 
 diseased = st.tuples(st.integers(0, 30), st.sampled_from("aaaab"))
 
 
+def is_diverse(values, _):
+    return len(set(values)) >= 2
+
+
+def is_close(values, every):
+    shares = [Fraction(group.count("b"), len(group)) for group in (values, every)]
+    return abs(shares[0] - shares[1]) <= Fraction(1, 4)
+
+
+def is_mixed(values, _):
+    return all(values.count(value) * 4 <= 3 * len(values) for value in "ab")
+
+
+@pytest.mark.parametrize(
+    ("goal", "holds"),
+    [
+        ("l-diversity column=disease l=2", is_diverse),
+        ("t-closeness column=disease t=0.25", is_close),
+        ("alpha-k column=disease alpha=0.75", is_mixed),
+    ],
+)
 @given(st.lists(diseased, min_size=2, max_size=30), st.lists(diseased, min_size=1, max_size=30))
-def test_places_with_a_goal_are_those_of_the_definition(rows, new):
-    rows = [*rows, (14, "a"), (15, "b")]
+def test_places_with_a_goal_are_those_of_the_definition(goal, holds, rows, new):
+    rows = [*rows, *[(at, "ab"[at % 2]) for at in range(30)]]
     schema = {"age": pl.Int64, "disease": pl.String}
     table, later_table = (pl.DataFrame(given, schema=schema, orient="row") for given in (rows, new))
     release = shoal.anonymize(
-        table, quasi=["age"], sensitive=["disease"], k=2, bound=False, method="mondrian",
-        goals=["l-diversity column=disease l=2"],
-    )  # fmt: skip
+        table, quasi=["age"], sensitive=["disease"], k=2, bound=False, method="mondrian", goals=[goal]
+    )
     boxes = FrozenBoxes.of(release, table)
-    ages = [age for age, _ in rows]
-    spans = [Fraction(max(1, max(ages) - min(ages)))]
-    place = [reference.narrowest((age,), boxes.texts.rows(), spans) for age, _ in new]
 
-    def is_diverse(inside):
-        return len({new[row][1] for row in inside}) >= 2
+    def is_good(group, released):
+        return len(group) >= 2 and holds([new[row][1] for row in group], [new[row][1] for row in released])
 
-    shown = reference.grouped(place, boxes.parent.tolist(), 2, is_diverse)
-    assert boxes.place(later_table).tolist() == [HELD_BACK if box is None else box for box in shown]
+    shown = reference.grouped(
+        [(age,) for age, _ in new], boxes.texts.rows(), spans_of([age for age, _ in rows]), is_good
+    )
+    assert placed(boxes, later_table) == shown
+    everybody = range(len(new))
+    assert None not in shown or not is_good(everybody, everybody)
+    groups = {box: [row for row in everybody if shown[row] == box] for box in shown if box is not None}
+    released = [row for row in everybody if shown[row] is not None]
+    assert all(is_good(group, released) for group in groups.values())
+
+
+def test_groups_worked_by_hand():
+    table = table_of([(0, "f"), (4, "f"), (5, "f"), (9, "f"), (20, "f"), (26, "f"), (30, "f"), (40, "f")])
+    boxes = frozen(table, 2)
+    texts = boxes.texts["age"].to_list()
+    assert sorted(texts) == ["*", "[0, 40]", "[0, 4]", "[0, 9]", "[20, 26]", "[20, 40]", "[30, 40]", "[5, 9]"]
+
+    def shown(*ages):
+        place = boxes.place(table_of([(age, "f") for age in ages]))
+        return [None if box == HELD_BACK else texts[box] for box in place]
+
+    # Pass 1: too few for [0, 4] and [5, 9], they are enough for the box around both.
+    assert shown(1, 6, 21, 22) == ["[0, 9]", "[0, 9]", "[20, 26]", "[20, 26]"]
+    # Pass 2: a single row in [0, 4] asks the group of [5, 9], which has to give all its rows.
+    assert shown(1, 6, 7, 21, 22) == ["[0, 9]", "[0, 9]", "[0, 9]", "[20, 26]", "[20, 26]"]
+    # 10 is in no class, but in the union of all. Of two groups of two, that of the wider box costs less.
+    assert shown(10, 1, 2, 31, 39) == ["[0, 40]", "[0, 4]", "[0, 4]", "[0, 40]", "[0, 40]"]
+    # 50 is in no box but the one around everything.
+    assert shown(50, 1, 2, 31, 39) == ["*", "[0, 4]", "[0, 4]", "*", "*"]
+    assert shown(50, 1) == ["*", "*"]
+    assert shown(1) == [None]
+
+
+def test_a_group_gives_rows_to_a_box_that_overlaps_its_own():
+    # The classes overlap: [1, 3] with both sexes, and [3, 9] with m only; ages 3 with m are inside both.
+    boxes = FrozenBoxes(
+        frozen(table_of([(1, "f"), (3, "m"), (3, "m"), (9, "m")]), 2).recipe,
+        texts=pl.DataFrame({"age": ["*", "[3, 9]", "[1, 3]"], "sex": ["*", "m", "{f, m}"]}),
+        of_class=np.array([1, 2], np.int32), names=(), values=np.zeros((3, 0)),
+        widths=[Fraction(2), Fraction(3, 4), Fraction(5, 4)],
+    )  # fmt: skip
+    # Two rows stay in [3, 9] without those that it gives away.
+    assert boxes.place(table_of([(1, "f"), (3, "m"), (8, "m"), (9, "m")])).tolist() == [2, 2, 1, 1]
+    # One would not, so it gives none, and the row in [1, 3] is shown together with all others.
+    assert boxes.place(table_of([(1, "f"), (3, "m"), (9, "m")])).tolist() == [0, 0, 0]
 
 
 @given(training, st.integers(2, 4))
-def test_a_box_covers_its_parts_and_the_rows_of_its_classes(rows, k):
-    boxes = frozen(table_of(rows), k)
-    texts, parent = boxes.texts.rows(), boxes.parent
+def test_boxes_cover_the_rows_of_their_classes(rows, k):
+    table = table_of(rows)
+    release = shoal.anonymize(table, quasi=["age", "sex"], k=k, bound=False)
+    boxes = FrozenBoxes.of(release, table)
+    texts = boxes.texts.rows()
     assert texts[0] == (forms.LOST, forms.LOST)
-    for row in set(rows):
-        holding = [all(map(reference.contains, box, row)) for box in texts]
-        assert all(holding[parent[at]] for at in range(1, len(texts)) if holding[at])
-        assert sum(holding) > 1
+    own = boxes.of_class[release.labels]
+    assert sorted(texts[box] for box in own) == sorted(release.frame.rows())
+    halvings = len(boxes.of_class).bit_length() - 1
+    for row, box in zip(rows, own, strict=True):
+        holding = [at for at, text in enumerate(texts) if all(map(reference.contains, text, row))]
+        # The box of its class, those around it, of which each has about twice the classes, and the root.
+        assert {0, 1, box} <= set(holding)
+        assert len(holding) >= 2 + halvings
 
 
 def test_unions_of_three_classes_worked_by_hand():
@@ -102,9 +182,8 @@ def test_a_tree_and_missing_values_in_unions():
     boxes = FrozenBoxes.of(release, table)
     texts = boxes.texts["zip"].to_list()
     assert {"1011*", "1024*"} < set(texts)
-    for at, text in enumerate(texts[2:], 2):
-        parts = {texts[inner] for inner in range(len(texts)) if boxes.parent[inner] == at}
-        assert text == ("*" if "*" in parts else "10***") or not parts
+    # Of the two unions inside the whole, none or one is of both classes in 10***; a missing value makes it *.
+    assert set(texts) <= {"*", "1011*", "1024*", "10***"}
 
 
 def test_order_of_rows_and_other_rows_far_away_change_no_place():
@@ -116,10 +195,11 @@ def test_order_of_rows_and_other_rows_far_away_change_no_place():
     boxes, new = frozen(table_of(rows), 3), rows[:40]
     place = boxes.place(table_of(new))
     assert boxes.place(table_of(new[::-1])).tolist() == place[::-1].tolist()
-    # A row far away must not make another box the narrowest for the others; it may join those at the root.
+    # A row far away must not make another box the narrowest for the others. One group joins it.
     with_another = boxes.place(table_of([*new, (10**6, "f")]))[:40]
-    assert with_another[place > 0].tolist() == place[place > 0].tolist()
-    assert set(with_another[place <= 0].tolist()) <= {0, HELD_BACK}
+    moved = place != with_another
+    assert 0 in with_another[moved]
+    assert len(set(place[moved].tolist())) == 1
 
 
 def test_goals_hold_in_what_is_placed_and_released():

@@ -14,11 +14,10 @@ import numpy as np
 
 from shoal.attacks.ceilings import ceilings
 from shoal.attacks.counting import pairs, people_sample
-from shoal.attacks.result import ROUNDING, Finding, Result, counted, mean_result, percent
+from shoal.attacks.result import ROUNDING, SHOWN_FROM, Finding, Result, counted, mean_result, percent
 from shoal.attacks.tables import Counts, Floats, Ints, Tables, count_pairs
 from shoal.recipe import Shape
 
-SHOWN_FROM = 10  # a value is named only if it occurs this often, in both tables
 _VALUES = 10  # values in the details
 _NOTABLE = 0.05  # how much better than without the release a guess is, to be worth a remark
 _WORK = 1 << 28  # pairs of a box and a person
@@ -84,9 +83,11 @@ def _homogeneity(tables: Tables, name: str, known: Counts, raw: Counts) -> Resul
     finding: Finding = "broken" if forbidden else "exposed" if success and several else "none"
     word = "groups" if tables.groups else "classes"
     if number:
+        certain = int(alike.sum())
+        share = f" ({percent(success)})" if certain >= SHOWN_FROM else ""
         message = (
             f"In {number:,} of {known.n_groups:,} {word} everyone has the same `{name}`: it is certain for "
-            f"{counted(int(alike.sum()), 'row')} ({percent(success)})."
+            f"{counted(certain, 'rows')}{share}."
         )
     else:
         message = f"No value of `{name}` is certain: all {word} have at least two."
@@ -121,7 +122,8 @@ def _skewness(tables: Tables, name: str, known: Counts, raw: Counts, base: float
     )
     if above.any():
         number = len(np.unique(known.group[above]))
-        message += f" In {counted(number, 'class', 'classes')} a value is more frequent than a goal allows."
+        word = "class" if number == 1 else "classes"
+        message += f" In {number:,} {word} a value is more frequent than a goal allows."
     values = _leaking(tables, name, known)
     details = {
         "worst_share": float(shares.max()),
@@ -216,7 +218,7 @@ def _candidates(tables: Tables, name: str, known: Counts, raw: Counts, base: flo
         finding = "exposed"
     message = (
         f"The most frequent `{name}` of all boxes that contain a person is right for {percent(success)} of "
-        f"the people; it is certain for {counted(sure, 'person', 'people')}."
+        f"the people; it is certain for {counted(sure, 'people')}."
     )
     yield mean_result(
         "candidates", "inference", success, people, guess=base, finding=finding,

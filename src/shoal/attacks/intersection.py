@@ -61,8 +61,8 @@ def _result(
     certain = int(weights[own == remaining].sum())
     finding: Finding = "exposed" if below else "none"
     message = (
-        f"Together, the releases leave fewer than k = {now.k} rows for {counted(below, 'person', 'people')} "
-        f"of {n:,}, at worst {int(remaining.min())}; the value of {counted(certain, 'person', 'people')} is "
+        f"Together, the releases leave fewer than k = {now.k} rows for {counted(below, 'people')} "
+        f"of {n:,}, at worst {int(remaining.min())}; the value of {counted(certain, 'people')} is "
         f"certain, and {percent(success)} are guessed right."
     )
     whole = np.bincount(

@@ -111,8 +111,8 @@ def _both(
     guess = 1 / tables.n_people
     of_sample = f" of {found.people:,} sampled" if found.sampled else ""
     if below:
-        who = f"{counted(below, 'person', 'people')}{of_sample} can be linked to fewer than k = {k} rows"
-        message = f"{who} by {what}; at worst to {found.smallest}."
+        who = f"{counted(below, 'people')}{of_sample} can be linked to fewer than k = {k} rows"
+        message = f"By {what}, {who}; at worst to {found.smallest}."
     else:
         message = f"By {what}, nobody{of_sample} can be linked to fewer than k = {k} rows."
     outside = _outside(found, tables)
@@ -147,8 +147,8 @@ def _outside(found: Crowds, tables: Tables) -> str:
     share = found.people / tables.n_people
     if found.outside <= left_out * share or (found.sampled and found.outside <= 1.2 * left_out * share + 20):
         return ""
-    who = f"{counted(found.outside, 'person', 'people')} are in no box"
-    return f"{who}, but only {counted(left_out, 'row')} were left out: the labels do not cover their rows."
+    who = f"In no box are {counted(found.outside, 'people')}"
+    return f"{who}, but only {counted(left_out, 'rows')} were left out: the labels do not cover their rows."
 
 
 def by_subsets(tables: Tables) -> list[Result]:
@@ -185,7 +185,7 @@ def by_subsets(tables: Tables) -> list[Result]:
         f"{percent(found.success)} of the people ({percent(raw.success)} in the raw table)."
     )
     if below:
-        message += f" {counted(below, 'person', 'people')} can be linked to fewer than k = {k} rows."
+        message += f" By them, {counted(below, 'people')} can be linked to fewer than k = {k} rows."
     return [
         mean_result(
             "subsets", "linkability", found.success, found.people, ceiling=ceiling, baseline=raw.success,
@@ -217,8 +217,8 @@ def by_people(tables: Tables) -> list[Result]:
     k = tables.k
     if below:
         message = (
-            f"{counted(below, 'row')} are in classes whose boxes contain fewer than k = {k} people; "
-            f"at worst {smallest}."
+            f"Classes whose boxes contain fewer than k = {k} people have {counted(below, 'rows')}; "
+            f"at worst, a box contains {smallest}."
         )
     else:
         message = f"The box of every class contains at least k = {k} people."

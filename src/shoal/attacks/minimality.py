@@ -37,8 +37,8 @@ def by_ends(tables: Tables, inside: Inside) -> list[Result]:
     if tight:
         message = (
             f"{percent(len(pinned) / rows)} of the rows are pinned to a class: only one person in the box "
-            "has the value at an end of its range. Ends that are the value of one person in the whole "
-            f'table: {unique:,}. With a `grid` and `bounds = "snapped"`, ends are nobody\'s values.'
+            f"has the value at an end of its range. In the whole table, {counted(unique, 'ends')} are the "
+            'value of one person only. With a `grid` and `bounds = "snapped"`, ends are nobody\'s values.'
         )
     else:
         message = "Ends of ranges need not be anybody's values, so they show nobody."
@@ -156,7 +156,7 @@ def _guessed(tables: Tables, name: str, groups: Ints) -> Result | None:
     base = float(whole.max() / whole.sum())
     finding: Finding = "exposed" if success - base > _NOTABLE else "none"
     message = (
-        f"{counted(people, 'person', 'people')} share their quasi values with at least k = {tables.k}, but "
+        f"{counted(people, 'people')} share their quasi values with at least k = {tables.k}, but "
         f"were generalized, so a goal failed for them: the most frequent `{name}` around them is right for "
         f"{percent(success)}; without the release, {percent(base)}."
     )

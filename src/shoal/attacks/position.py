@@ -37,7 +37,7 @@ def _known(tables: Tables, name: str, column: Values) -> Result:
     below = int(in_raw[there & (in_file < tables.k)].sum())
     message = (
         f"The file has the column `{name}`, which the recipe does not release: by it alone, "
-        f"{counted(below, 'person', 'people')} can be linked to fewer than k = {tables.k} rows."
+        f"{counted(below, 'people')} can be linked to fewer than k = {tables.k} rows."
     )
     return mean_result(
         "extra-columns", "singling out", success, tables.n_people, guess=1 / tables.n_people,

@@ -13,6 +13,7 @@ Group = Literal["singling out", "linkability", "inference"]
 Finding = Literal["broken", "exposed", "none"]
 
 GROUPS: Final[tuple[Group, ...]] = ("singling out", "linkability", "inference")
+SHOWN_FROM = 10  # a value is named, and people or rows are counted, only from this number on
 ROUNDING = 1e-9  # a success is above a ceiling only by more than this
 _Z = 1.959963984540054  # of a normal distribution: 95 % lie within
 
@@ -67,11 +68,11 @@ class Result:
     finding : str
         ``"broken"``: a promise does not hold. ``"exposed"``: nothing was promised, but people are exposed.
     message : str
-        The same in words, without cells, except for values that occur often.
+        The same in words, without cells, except for values that occur often, and without small counts.
     columns : tuple of str
         Those that the attack is about, if not all.
     details : dict
-        More numbers.
+        More numbers, small counts too.
     """
 
     attack: str
@@ -258,15 +259,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %" if share > 0.99 else f"{100 * share:.2g} %"
 
 
-def counted(number: int, singular: str, plural: str = "") -> str:
-    """Format a number with its noun.
+def counted(number: int, plural: str) -> str:
+    """Format a number of people or rows; a small one is not shown, because reports repeat the messages.
 
     Examples
     --------
-    >>> counted(1, "person", "people"), counted(2000, "row")
-    ('1 person', '2,000 rows')
+    >>> counted(2000, "rows"), counted(3, "people"), counted(0, "people")
+    ('2,000 rows', 'fewer than 10 people', '0 people')
     """
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+    return f"fewer than {SHOWN_FROM} {plural}" if 0 < number < SHOWN_FROM else f"{number:,} {plural}"
 
 
 def listed(names: Sequence[str]) -> str:

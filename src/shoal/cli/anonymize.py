@@ -16,6 +16,7 @@ from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, 
 from shoal.cli.flags import (
     About,
     Conf,
+    Force,
     Goals,
     Ledger,
     Master,
@@ -23,22 +24,18 @@ from shoal.cli.flags import (
     RowOrder,
     SaveRecipe,
     Sign,
-    TableFlags,
     TightBound,
     Views,
     ViewsBy,
     asked_bound,
-    is_recipe,
-    load_recipe,
-    location,
     read_about,
     read_conf,
     read_goals,
     read_views,
-    save_recipe,
-    with_table_flags,
 )
+from shoal.cli.recipes import is_recipe, load_recipe, location, save_recipe
 from shoal.cli.summary import summary
+from shoal.cli.table_flags import TableFlags, with_table_flags
 from shoal.errors import Fault, RecipeError
 from shoal.wording import naming_flags
 
@@ -123,10 +120,7 @@ def anonymize(
             help='Compare an analysis in the report, such as "dead ~ age + bmi"; may be repeated.',
         ),
     ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
-    ] = False,
+    force: Force = False,
     engine: Annotated[
         str | None,
         typer.Option(

@@ -8,18 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import (
-    Goals,
-    JUnit,
-    KOfRelease,
-    RecipeOfRelease,
-    TableFlags,
-    Views,
-    location,
-    read_goals,
-    read_views,
-    with_table_flags,
-)
+from shoal.cli.flags import Goals, JUnit, KOfRelease, RecipeOfRelease, Views, read_goals, read_views
+from shoal.cli.recipes import location
+from shoal.cli.table_flags import TableFlags, with_table_flags
 from shoal.wording import naming_flags
 
 _FINDINGS = {"broken": "BROKEN", "exposed": "exposed", "none": "-"}

@@ -12,22 +12,11 @@ import typer
 from shoal.cli.compiling import compiling_in_background
 from shoal.cli.completing import complete_methods
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import (
-    Goals,
-    NoBound,
-    SaveRecipe,
-    TableFlags,
-    TightBound,
-    asked_bound,
-    is_recipe,
-    load_recipe,
-    location,
-    names,
-    read_goals,
-    save_recipe,
-    with_table_flags,
-)
+from shoal.cli.flag_values import names
+from shoal.cli.flags import Goals, NoBound, SaveRecipe, TightBound, asked_bound, read_goals
+from shoal.cli.recipes import is_recipe, load_recipe, location, save_recipe
 from shoal.cli.summary import bound_text, gap_lines, loss_text
+from shoal.cli.table_flags import TableFlags, with_table_flags
 
 if TYPE_CHECKING:
     from shoal.recipe import Recipe

@@ -76,7 +76,7 @@ def _header(path: Path) -> list[str]:
     """Read the column names of a table, or of the table that a recipe names."""
     import polars as pl
 
-    from shoal.cli.flags import is_recipe
+    from shoal.cli.recipes import is_recipe
     from shoal.recipe import Input, Recipe
     from shoal.table.formats import is_text
     from shoal.table.read import first_records

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import Ledger, RecipeOfRelease, Sign
-from shoal.cli.summary import goal_line, record_lines
+from shoal.cli.flags import Force, Ledger, RecipeOfRelease, Sign
+from shoal.cli.summary import record_lines, written_lines
 
 
 def extend(
@@ -38,10 +38,7 @@ def extend(
         typer.Option("--accept-composition", help="Extend even if the tables together reveal too much."),
     ] = False,
     sign: Sign = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
-    ] = False,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -84,11 +81,10 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         f"released {result['released']:,} rows in {result['classes']:,} classes: {result['earlier']:,} "
         f"earlier, {result['added']:,} new ({result['joined']:,} of them in earlier classes)",
-        *(f"  {goal_line(goal)} - verified on the written file" for goal in result["goals"]),
-        f"  release:  {result['output']}",
-        f"  manifest: {result['manifest']}",
+        *written_lines(result),
         *record_lines(result),
     ]
     if result["held_back_file"] is not None:
-        lines.append(f"  {result['held_back']:,} rows are held back (raw data): {result['held_back_file']}")
+        rows = "1 row is" if result["held_back"] == 1 else f"{result['held_back']:,} rows are"
+        lines.append(f"  {rows} held back (raw data): {result['held_back_file']}")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, reporting, say
-from shoal.cli.flags import names
+from shoal.cli.flag_values import names
 from shoal.errors import HierarchyError, OutputError, RecipeError
 
 if TYPE_CHECKING:

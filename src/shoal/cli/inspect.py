@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import location
-from shoal.cli.flags import names as split
+from shoal.cli.flag_values import names as split
+from shoal.cli.recipes import location
 from shoal.wording import naming_flags
 
 if TYPE_CHECKING:

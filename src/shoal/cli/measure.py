@@ -8,19 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting
-from shoal.cli.flags import (
-    NoBound,
-    SaveRecipe,
-    TableFlags,
-    TightBound,
-    asked_bound,
-    input_path,
-    load_recipe,
-    location,
-    save_recipe,
-    with_table_flags,
-)
+from shoal.cli.flags import NoBound, SaveRecipe, TightBound, asked_bound
+from shoal.cli.recipes import input_path, load_recipe, location, save_recipe
 from shoal.cli.summary import bound_lines
+from shoal.cli.table_flags import TableFlags, with_table_flags
 from shoal.cli.utility import print_utility
 from shoal.errors import RecipeError
 from shoal.wording import naming_flags

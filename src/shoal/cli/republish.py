@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import Ledger, NoBound, Sign
-from shoal.cli.summary import goal_line, record_lines
+from shoal.cli.flags import Force, Ledger, NoBound, Sign
+from shoal.cli.summary import record_lines, written_lines
 
 
 def republish(
@@ -35,10 +35,7 @@ def republish(
     ] = False,
     sign: Sign = None,
     no_bound: NoBound = False,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite existing files that are not a release of this recipe."),
-    ] = False,
+    force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -118,9 +115,7 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         f"released {result['released']:,} rows in {result['classes']:,} classes; {result['stayed']:,} of "
         f"people who were released before; {result['held_back']:,} held back",
-        *(f"  {goal_line(goal)} - verified on the written file" for goal in result["goals"]),
-        f"  release:  {result['output']}",
-        f"  manifest: {result['manifest']}",
+        *written_lines(result),
         f"  record:   {result['record']} (raw data: keep it private)",
         *record_lines(result),
     ]

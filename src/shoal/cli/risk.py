@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import Json, Quiet, print_json, progress_bar, reporting, say
-from shoal.cli.flags import (
-    SaveRecipe,
-    TableFlags,
-    input_path,
-    is_recipe,
-    location,
-    save_recipe,
-    with_table_flags,
-)
+from shoal.cli.flags import SaveRecipe
+from shoal.cli.recipes import input_path, is_recipe, location, save_recipe
 from shoal.cli.risk_tables import print_risk
+from shoal.cli.table_flags import TableFlags, with_table_flags
 from shoal.wording import naming_flags
 
 if TYPE_CHECKING:

@@ -13,6 +13,15 @@ def summary(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def written_lines(result: Mapping[str, Any]) -> list[str]:
+    """Say which goals hold, and where a release and its manifest are."""
+    return [
+        *(f"  {goal_line(goal)} - verified on the written file" for goal in result["goals"]),
+        f"  release:  {result['output']}",
+        f"  manifest: {result['manifest']}",
+    ]
+
+
 def record_lines(result: Mapping[str, Any]) -> list[str]:
     """Say where the signature is, and which entry of which ledger a release is."""
     lines = [f"  signature: {result['signature']}"] if "signature" in result else []

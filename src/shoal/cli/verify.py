@@ -16,14 +16,13 @@ from shoal.cli.flags import (
     KOfRelease,
     Master,
     RecipeOfRelease,
-    TableFlags,
     Views,
-    location,
     read_conf,
     read_goals,
     read_views,
-    with_table_flags,
 )
+from shoal.cli.recipes import location
+from shoal.cli.table_flags import TableFlags, with_table_flags
 from shoal.wording import naming_flags
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Releases that pseudonyms link: whoever has them knows which rows belong to the same person.
+"""Releases that pseudonyms link: anyone who has them knows which rows belong to the same person.
 
 Rows of a person then show one class in each release. An attacker who knows the person's quasi values looks
 among the people that are in all of these classes at once, and at least k of them must be.
@@ -50,7 +50,7 @@ class Linked:
 def linked(tables: Sequence[Linkable], k: int) -> Linked | None:
     """Count the people who are in the same classes; None if no two tables have a pseudonym in common.
 
-    Being in a table or not tells people apart too.
+    Being in one table but not in another distinguishes people too.
     """
     frames = [
         pl.DataFrame({"person": table.pseudonyms.cast(pl.String), "class": table.classes}).drop_nulls(

@@ -65,7 +65,7 @@ def hide_cells(
     most = recipe.privacy.may_lack_cells(encoded.n_rows)
     released = _with_left_out(encoded, hiding, recipe, levels, most, goals)
     most -= int((released.labels >= 0).sum() - (labels >= 0).sum())
-    # At levels of trees, classes are as wide as their level, whoever leaves them.
+    # At levels of trees, classes are as wide as their level, even if rows leave them.
     return released if levels is not None else _without_odd(encoded, released, recipe, most, goals)
 
 
@@ -81,7 +81,7 @@ def _with_left_out(
     most: int,
     goals: GoalSet | None,
 ) -> Hiding:
-    """Release rows that were left out, without the fewest columns that tell them apart."""
+    """Release rows that were left out, without the fewest columns that distinguish them."""
     k, n_columns = recipe.privacy.k, len(encoded.columns)
     left = np.flatnonzero(hiding.labels < 0)
     if recipe.privacy.missing == "suppress":

@@ -193,7 +193,7 @@ def _checked_label(tree: Tree, given: str, node: int | None) -> str:
         )
     if taken := [other for other, text in enumerate(tree.labels) if text == label and other != node]:
         raise EditError(
-            "Another node already has this label, and a release could not tell them apart.",
+            "Another node already has this label, and a release could not distinguish the two.",
             "choose another label",
             taken if node is None else [node, *taken],
         )

@@ -1,7 +1,7 @@
 """What a page may show of a hierarchy: nodes with their rows, and nothing that few rows have.
 
 Rows are shown in tens, rounded down, and never below 10. So neither the difference between two groups nor the
-difference that a change makes tells how many rows a rare value has. In addition, what is hidden below a group
+effect of a change reveals how many rows a rare value has. In addition, what is hidden below a group
 has at least 10 rows together, or the rest of the group is hidden too.
 
 The leaves of a tree that was made from the values of a column are raw data. Of such a tree, nodes that fewer

@@ -95,6 +95,15 @@ class GoalSet:
         whole = np.where(released, 0, -1).astype(np.int32)
         return bool(released.any()) and bool(self.judge(whole).good.all())
 
+    def is_good(self, rows: LongArray) -> bool:
+        """Return whether these rows, in ascending order, have k people and meet every goal as one class.
+
+        They are compared with the rows that `set_released` was given last.
+        """
+        from shoal.kernels import goals as kernel
+
+        return kernel.all_good(self.kernel, self.tally, rows, np.array([len(rows)]))
+
     def judge(self, labels: IntArray) -> Judgement:
         """Judge a partition against the rows that it releases, those with a label."""
         from shoal.kernels import goals as kernel

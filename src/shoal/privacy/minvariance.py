@@ -1,8 +1,8 @@
-"""Groups for a table that is published again: whoever stays keeps a group with the same set of values.
+"""Groups for a table that is published again: those who stay keep a group with the same set of values.
 
 m-invariance [xiao2007]_: in each release, every group has at least m rows with different sensitive values,
 and the groups of a person have the same set of values, the signature, in all releases that the person is in.
-Whoever intersects the releases is left with the whole signature.
+An attacker who intersects the releases is left with the whole signature.
 
 Follows section 5 of the paper: division, balancing, assignment, split. Three departures. No counterfeit
 rows are made: where a signature cannot be completed, rows are left out. A person whose value has left the

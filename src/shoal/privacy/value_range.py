@@ -1,7 +1,7 @@
 """Range: the largest number of every class is at least e above its smallest.
 
 With l-diversity of k distinct values this is (k, e)-anonymity [zhang2007]_: distinct values that are close,
-salaries of 4,990 and 5,010, tell as much as one value. A union of two classes has no smaller range.
+salaries of 4,990 and 5,010, reveal as much as one value. A union of two classes has no smaller range.
 
 .. [zhang2007] Zhang, Koudas, Srivastava, Yu. Aggregate Query Answering on Anonymized Tables. ICDE 2007.
    doi:10.1109/ICDE.2007.367857
@@ -29,7 +29,7 @@ def obstacle(goal: ValueRange, name: str, counts: Counts) -> Obstacle:
     """Return what in the table makes the goal infeasible."""
     if not counts.any():
         return Obstacle(f"e = {goal.e} is asked for, but {name} has no values.", "remove the goal")
-    # How far apart they are would tell the table's extremes.
+    # How far apart they are would reveal the table's extremes.
     return Obstacle(f"e = {goal.e} is asked for, but the values of {name} are closer.", "lower e")
 
 

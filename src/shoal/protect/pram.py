@@ -1,7 +1,7 @@
 """Post-randomization (PRAM): categories are changed at random, with known probabilities.
 
-The probability that category i is released as category j is p_ij. Whoever knows the matrix can estimate the
-true counts from the released ones: t = (P')^-1 x, where P' is its transpose [gouweleeuw1998]_. In the
+The probability that category i is released as category j is p_ij. Anyone who knows the matrix can estimate
+the true counts from the released ones: t = (P')^-1 x, where P' is its transpose [gouweleeuw1998]_. In the
 invariant form t P = t, so that released counts are unbiased as they are.
 
 References

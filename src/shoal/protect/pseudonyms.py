@@ -50,7 +50,7 @@ def key_of(recipe: Recipe) -> bytes:
 
 
 def key_id(key: bytes) -> str:
-    """Return what tells keys apart and reveals nothing of them, for manifests."""
+    """Return a fingerprint of the key for manifests, which reveals nothing of the key."""
     return hmac.digest(key, _ID, "sha256").hex()[:16]
 
 

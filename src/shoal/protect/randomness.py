@@ -29,7 +29,7 @@ class Randomness:
     def __init__(self, seed: int | None) -> None:
         if seed is not None and seed < _GUESSABLE:
             warnings.warn(
-                "The seed in [secrets] is small enough to be guessed by trying: whoever does can undo the "
+                "The seed in [secrets] is small enough to be found by trying: anyone who does can undo the "
                 "perturbation. For a release, leave it out or draw one of 18 digits.",
                 KnownSeedWarning,
                 stacklevel=6,

@@ -37,7 +37,7 @@ class LedgerVerdict:
     entries : int
         How many entries it has.
     head : str or None
-        The digest of the last entry: whoever notes it can tell later that none was removed.
+        The digest of the last entry: anyone who notes it can check later that none was removed.
     problems : tuple of Problem
         What is wrong, entry by entry.
     remarks : tuple of str

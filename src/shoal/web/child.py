@@ -52,7 +52,7 @@ class Reports:
 
 
 def loss_in(text: str) -> float | None:
-    """Return the loss that a status text tells.
+    """Return the loss that a status text contains.
 
     >>> loss_in("Total IL 14,530"), loss_in("3 of 7")
     (14530.0, None)

@@ -42,8 +42,8 @@ class Counted:
         """Count the values of a column, as its kind or as another one."""
         column = recipe.columns[name]
         # With a kind, the hierarchy does not matter: an edit need not read the table again.
-        told = kind or column.kind or _said(recipe, name)
-        key = ("values", name, told, str(column.order), *_read(recipe, table))
+        read_as = kind or column.kind or _said(recipe, name)
+        key = ("values", name, read_as, str(column.order), *_read(recipe, table))
         return self._once(
             table, key, lambda: values_of(recipe, self._columns(recipe, table, [name]), name, kind)
         )
@@ -106,7 +106,7 @@ def _said(recipe: Recipe, name: str) -> str:
 
 
 def _read(recipe: Recipe, table: Path) -> tuple[Any, ...]:
-    """Return what tells whether a table is still the same, and read in the same way."""
+    """Return a key that changes if the table changes, or the way it is read."""
     try:
         state = table.stat()
     except OSError:  # reading will say what is wrong

@@ -286,7 +286,7 @@ _SHOWN = (
 
 
 def _started(project: Project, job: Job, folder: Path) -> subprocess.Popen[str]:
-    """Start the process of a run and tell it what to do."""
+    """Start the process of a run and send it its task."""
     also = [str(Releases(project).get(number).manifest) for number in job.asked.also]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "shoal.web.child"],  # -P: do not import modules from the working folder

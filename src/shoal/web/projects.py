@@ -81,7 +81,7 @@ class Project:
             raise RecipeError("recipe.unreadable", message, "it must be a file in UTF-8") from None
 
     def version(self) -> str:
-        """Return a digest of the recipe file, which tells a page whether it shows the current state."""
+        """Return a digest of the recipe file, by which a page knows whether it is up to date."""
         return hashlib.sha256(self.text().encode()).hexdigest()[:16]
 
     def sections(self) -> Sections:

@@ -20,7 +20,7 @@ from shoal.web.settings import Settings
 
 LOCAL = "127.0.0.1"
 _USUAL_PORT = 7465  # any free one if it is taken
-_MOST = 256  # connections that are answered at the same time; more are told to come back
+_MOST = 256  # connections that are answered at the same time; more get an error and can try again
 
 
 def serve(

@@ -51,8 +51,8 @@ class ColumnTree:
     tree : Tree or None
         None if the recipe gives no hierarchy.
     is_data : bool
-        Whether the leaves are the values of the table and nothing else, so that a rare one tells something
-        about a person. It is so for trees that are built from the table.
+        Whether the leaves are the values of the table and nothing else, so that a rare one reveals
+        something about a person. It is so for trees that are built from the table.
     origin : str
         Where the tree comes from, for the first line of its file.
     """
@@ -143,8 +143,8 @@ def lists_data(tree: Tree, found: ColumnValues) -> bool:
 def ends_are_rare(tree: Tree, found: ColumnValues) -> bool:
     """Return whether intervals begin at the smallest value, or end at the largest, and few rows have it.
 
-    So do intervals that divide the range of a column into equal parts, and each of their labels tells the
-    ends of that range. Intervals that are aligned at 0 tell nothing.
+    So do intervals that divide the range of a column into equal parts, and their labels reveal the ends
+    of that range. Intervals that are aligned at 0 reveal nothing.
     """
     if found.kind not in ("numeric", "date") or not found.values:
         return False

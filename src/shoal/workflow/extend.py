@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,16 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from shoal.bound.lower_bound import NO_BOUND
 from shoal.composition.companions import Companions
 from shoal.composition.view import View
 from shoal.dangers import Values, refuse, unique_raw
-from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
+from shoal.errors import InfeasibleError, PromiseError, RecipeError, SensitiveUnprotectedWarning
 from shoal.measure.loss import Loss
 from shoal.measure.released import classes_of
 from shoal.recipe import Recipe, Shape
+from shoal.recode.inside import published_classes
 from shoal.recode.publish import publish
 from shoal.recode.view_columns import narrowed, view_recipes
-from shoal.release.manifest import Digest
 from shoal.release.parts import Numbers, Part
 from shoal.release.parts import together as all_numbers
 from shoal.release.release import Release
@@ -34,103 +31,16 @@ from shoal.table.columns import Encoded
 from shoal.table.encode import encode, kinds_of
 from shoal.table.given import table_of
 from shoal.table.orders import with_orders
-from shoal.table.read import read_release
 from shoal.table.sensitive import comparable
-from shoal.table.siblings import view_paths, view_titles
-from shoal.table.write import manifest_path, sha256
-from shoal.verifier import MeasuredGoal, Verdict, promised_views, verify, verify_table
+from shoal.table.siblings import view_titles
+from shoal.verifier import MeasuredGoal, verify_table
+from shoal.workflow.earlier import earlier_reads, file_of, read_earlier
+from shoal.workflow.extension import Extension, promised_tables
 from shoal.workflow.newcomers import METHOD, Placed, place
 from shoal.workflow.prepare import read_ledger
 from shoal.workflow.stacking import together
 
-_UNKNOWN = {"suppressed", "loss", "dangers", *NO_BOUND}  # of the earlier rows, and so of all
 _REASON = "extend: for the new classes; the earlier ones stay as they are"
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class Extension(Release):
-    """An earlier release with new rows added: a release like any other, and what became of the new rows.
-
-    `rows`, `released` and `suppressed` are as in any release: `released` counts the rows of the
-    whole table, earlier and new; `suppressed` counts the new rows that lack a quasi value and are
-    left out because the recipe says so. What the earlier release left out is unknown and not
-    counted. Rows that are held back are in none of these.
-
-    The loss of the earlier rows cannot be computed without their raw values, so `loss` and
-    `loss_tight` have only `dm` and `c_avg`, for the rows released; everything else is None.
-    `profile` is empty, and there is no report.
-
-    Parameters
-    ----------
-    earlier : int
-        Rows of the earlier release. All of them are in this one, unchanged.
-    added : int
-        New rows released: `released` = `earlier` + `added`.
-    joined : int
-        How many of them are in a class that the earlier release already has; in several views, in the view
-        where these are fewest.
-    new_classes : int
-        Classes that the earlier release does not have; in several views, those of all views.
-    held_back : pandas, Polars or Arrow frame
-        The new rows that cannot be released yet, because they are too few or too much alike, as they were
-        given. They are raw data: keep them with the raw table, and pass them in again with the next rows.
-    added_tables : tuple of tuples of pyarrow.Table and pyarrow.Array or None
-        For each view the rows added, and the people of these rows: for the verifier, never written.
-    """
-
-    earlier: int
-    added: int
-    joined: int
-    new_classes: int
-    held_back: Any
-    added_tables: tuple[tuple[pa.Table, pa.Array | None], ...] = ()
-
-    def manifest(self, *digests: Digest) -> dict[str, Any]:
-        """Return what may be published with the release: no losses, and not how many rows are held back."""
-        known = super().manifest(*digests)
-        digests_then = (
-            {"files": dict(self.extends)} if isinstance(self.extends, Mapping) else {"sha256": self.extends}
-        )
-        views = [{key: view[key] for key in view if key not in _UNKNOWN} for view in known.get("views", [])]
-        return {
-            "extends": {**digests_then, "rows": self.earlier},
-            **{key: known[key] for key in known if key not in _UNKNOWN},
-            **({"views": views} if views else {}),
-        }
-
-    def verify(self) -> None:
-        """Let another engine recompute every promise: of the whole table, and of the rows added alone."""
-        super().verify()
-        self.verify_added()
-
-    def verify_added(self) -> None:
-        """Raise unless the rows added, which anyone with both releases can tell apart, keep every promise."""
-        for at, recipe in enumerate(_promised(self.recipe) if self.added else ()):
-            table, people = self.added_tables[at]
-            verdict = verify_table(table, _unordered(recipe), rows=self.added, subjects=people)
-            # Whether a column singles rows out depends on all rows, not on the new ones.
-            problems = [problem for problem in verdict.problems if problem.code != "verify.unique"]
-            if problems or not all(goal.holds for goal in verdict.goals):
-                broken = " ".join(f"{problem.code}: {problem.message}" for problem in problems)
-                message = (
-                    f"The new rows by themselves do not keep the promises; nothing was released. {broken}"
-                )
-                raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers."""
-        counts = {name: getattr(self, name) for name in ("earlier", "added", "joined", "new_classes")}
-        return {**super().to_dict(), **counts, "held_back": len(self.held_back)}
-
-    def __repr__(self) -> str:
-        held = ", ".join(f"{goal.type} {goal.achieved} (asked {goal.asked})" for goal in self.goals)
-        return (
-            f"Extension({self.released} rows in {self.classes} classes: {self.earlier} earlier, "
-            f"{self.added} added; {len(self.held_back)} held back; {held})"
-        )
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def extend(
@@ -240,7 +150,7 @@ def extend(
         recipe = recipe.changed({"output": {"ledger": str(ledger)}})
     _refuse_unavailable(recipe)
     entered = read_ledger(recipe, target)
-    outside = [] if entered is None else entered.outside(_file_of(release))
+    outside = [] if entered is None else entered.outside(file_of(release))
     companions = Companions.of(recipe, outside, accepted=accept_composition)
     timings: dict[str, float] = {}
     with stage(timings, "read", progress):
@@ -249,12 +159,12 @@ def extend(
         table = table_of(given, recipe, also=companions.known_before())
         asked, recipe = recipe, with_orders(recipe, table)
         recipes = view_recipes(recipe) if recipe.shape is Shape.VIEWS else [recipe]
-        earlier, digest = _read_earlier(release, recipe, recipes)
+        earlier, digest = read_earlier(release, recipe, recipes)
     with stage(timings, "encode", progress):
         all_rows = encode(table, recipe)
         encoded = all_rows.take(~_left_out(all_rows, recipe))
     with stage(timings, "cluster", progress) as tick:
-        frozen = _classes(earlier[0], recipe) if len(recipes) == 1 else None
+        frozen = published_classes(earlier[0], recipe.quasi) if len(recipes) == 1 else None
         placed = place(encoded, frozen, recipe, tick)
     with stage(timings, "recode", progress):
         texts, rows = _texts(encoded, frozen, placed, recipes)
@@ -284,7 +194,7 @@ def extend(
         added_tables=tuple((part.to_arrow(), people) for part in added),
         extends=digest,
         extended=None if isinstance(release, Release) else Path(release).absolute(),
-        reads=recipe.files | _earlier_reads(release),
+        reads=recipe.files | earlier_reads(release),
         kinds=kinds_of(all_rows, asked),
         also=tuple(entered.manifests) if entered is not None else (),
         accepts_composition=accept_composition,
@@ -318,89 +228,6 @@ def _refuse_unavailable(recipe: Recipe) -> None:
         message = f"A release of this recipe cannot be extended yet: it has {', '.join(found)}."
         hint = "anonymize the earlier and the new rows together instead, and withdraw the earlier release"
         raise RecipeError("recipe.not_available", message, hint)
-
-
-def _promised(recipe: Recipe) -> list[Recipe]:
-    """Return what is promised for each table, as the verifier sees it."""
-    return promised_views(recipe) if recipe.shape is Shape.VIEWS else [recipe]
-
-
-def _unordered(recipe: Recipe) -> Recipe:
-    """Return a recipe that asks for no order of its rows: they are not written by themselves."""
-    return recipe.model_copy(update={"output": recipe.output.model_copy(update={"order": "sorted"})})
-
-
-def _file_of(release: str | Path | Release) -> Path:
-    """Return the file of an earlier release that is in a ledger."""
-    if isinstance(release, Release):
-        message = "A release in memory is not in any ledger."
-        raise RecipeError("recipe.invalid", message, "write it, and extend the file")
-    return Path(release)
-
-
-def _read_earlier(
-    release: str | Path | Release, recipe: Recipe, recipes: Sequence[Recipe]
-) -> tuple[list[pl.DataFrame], str | dict[str, str] | None]:
-    """Verify the earlier release; return the rows of each view, quasi columns as texts, and the digests."""
-    digest: str | dict[str, str] | None = None
-    if isinstance(release, Release):
-        found = [part.frame for part in release.parts if isinstance(part.frame, pl.DataFrame)]
-        pairs = zip(found, _promised(recipe), strict=False)
-        verdicts = [verify_table(frame.to_arrow(), promised) for frame, promised in pairs]
-    else:
-        path = Path(release)
-        verdicts = [verify(path, recipe)]
-        _check_holds(verdicts[0])
-        files = [path] if len(recipes) == 1 else view_paths(path, len(recipes))
-        found = [read_release(file, spreadsheet_safe=recipe.output.spreadsheet_safe) for file in files]
-        digests = [sha256(file) for file in files]
-        digest = digests[0] if len(files) == 1 else dict(zip(view_titles(len(files)), digests, strict=True))
-    for verdict in verdicts:
-        _check_holds(verdict)
-    if len(found) != len(recipes):
-        raise _ambiguous()
-    earlier = [_as_texts(frame, of_view) for frame, of_view in zip(found, recipes, strict=True)]
-    rows = sum(frame.height for frame in earlier)
-    classes = sum(_classes(frame, of_view).height for frame, of_view in zip(earlier, recipes, strict=True))
-    if (rows, classes) != tuple(sum(getattr(v, what) for v in verdicts) for what in ("rows", "classes")):
-        raise _ambiguous()
-    return earlier, digest
-
-
-def _as_texts(frame: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Return an earlier table with the quasi columns as texts."""
-    if set(frame.columns) != {*recipe.quasi, *recipe.named("sensitive", "keep")}:
-        raise _ambiguous()
-    columns = {name: frames.series(frame, name) for name in frame.columns}
-    return pl.DataFrame({n: c.cast(pl.String) if n in recipe.quasi else c for n, c in columns.items()})
-
-
-def _earlier_reads(release: str | Path | Release) -> dict[str, Path]:
-    """Return the files of the earlier release, or those that it was made from, by description."""
-    if isinstance(release, Release):
-        return dict(release.reads)
-    path = Path(release).absolute()
-    return {"the earlier release": path, "the manifest of the earlier release": manifest_path(path)}
-
-
-def _check_holds(verdict: Verdict) -> None:
-    if not verdict.holds:
-        broken = " ".join(f"{problem.code}: {problem.message}" for problem in verdict.problems)
-        message = f"The earlier release does not keep what this recipe promises. {broken}"
-        raise PromiseError("promise.broken", message, "extend it with the recipe that it was made with")
-
-
-def _ambiguous() -> DataError:
-    message = "The earlier release is ambiguous: two engines read different rows."
-    return DataError("data.unreadable", message, "give the file as shoal wrote it")
-
-
-def _classes(table: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Return the classes of a release in canonical order, quasi columns in recipe order."""
-    # Numbers as names: Polars would take a column called "*" or "^a.*$" for a pattern.
-    plain = pl.DataFrame({str(at): frames.series(table, name) for at, name in enumerate(recipe.quasi)})
-    classes = plain.unique().sort(plain.columns, nulls_last=True)
-    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
 
 
 def _left_out(encoded: Encoded, recipe: Recipe) -> npt.NDArray[np.bool_]:
@@ -472,7 +299,7 @@ def _parts(
     """Return the tables with their numbers; goals are those that another engine measures in all rows."""
     titles = view_titles(len(whole)) if len(whole) > 1 else [""]
     parts = []
-    for at, promised in enumerate(_promised(recipe)):
+    for at, promised in enumerate(promised_tables(recipe)):
         verdict = verify_table(whole[at].to_arrow(), promised)
         missed = [goal for goal in verdict.goals if not goal.holds and goal.type != "k-anonymity"]
         if missed:

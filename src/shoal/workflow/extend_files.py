@@ -19,7 +19,8 @@ from shoal.table.formats import FORMATS
 from shoal.table.overwriting import refuse_overwriting
 from shoal.table.read import read
 from shoal.table.write import temporary, unwritable
-from shoal.workflow.extend import Extension, extend
+from shoal.workflow.extend import extend
+from shoal.workflow.extension import Extension
 from shoal.workflow.publish import entered
 
 

@@ -1,23 +1,24 @@
 """Boxes learned from one table, into which the rows of later tables are put in groups of at least k.
 
 The boxes are the classes of a release and unions of them, in a binary tree whose root covers everything.
-All of it follows from the release: whoever has that learns nothing new from the tree.
+All of it follows from the release, so the boxes disclose nothing that the release does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.errors import PromiseError, RecipeError
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe, Shape
-from shoal.recode.inside import by_width, first_class
+from shoal.recode.inside import PublishedBoxes, published_classes
 from shoal.recode.publish import published_column
 from shoal.release.release import Release
 from shoal.table import frames
@@ -28,8 +29,9 @@ from shoal.table.forms import LOST
 from shoal.table.given import table_of
 from shoal.utility.values import published_values
 from shoal.verifier import verify_table
+from shoal.workflow.grouping import group_rows
 
-HELD_BACK = -1
+_WIDTH_DIGITS = 3
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -41,37 +43,43 @@ class FrozenBoxes:
     recipe : Recipe
         That of the release, with the kinds of its columns. Later tables need its columns.
     texts : polars.DataFrame
-        The published quasi values of each box. Box 0 is the root; a box comes after the one around it.
-    parent : ndarray of shape (n_boxes,), int32
-        The box around each box, -1 for the root.
+        The published quasi values of each box. Box 0 covers everything.
+    of_class : ndarray of shape (n_classes,), int32
+        The box of each class of the release, in the order of their labels.
     names : tuple of str
         The names of the values.
     values : ndarray of shape (n_boxes, n_values), float64
         Each box as numbers: those of `shoal.values` for a class, the mean over its rows for a union.
-    order : list of int
-        The boxes from narrow to wide.
+    widths : list of Fraction
+        The cost of each box in the table that they were learned from, rounded.
     """
 
     recipe: Recipe
     texts: pl.DataFrame
-    parent: IntArray
+    of_class: IntArray
     names: tuple[str, ...]
     values: FloatArray
-    order: list[int]
+    widths: list[Fraction]
 
     @classmethod
     def of(cls, release: Release, table: pl.DataFrame) -> FrozenBoxes:
         """Learn the boxes of a release of `table`."""
         refuse_unfrozen(release.recipe)
         recipe = _with_kinds(release)
-        classes = _classes(release.frame, recipe)
+        classes = published_classes(release.frame, recipe.quasi)
         sizes = np.bincount(release.labels[release.labels >= 0], minlength=classes.height)
         names, numbers = _numbers(release, classes)
-        members, parent = _tree(_scaled(numbers))
+        members = _tree(_scaled(numbers))
         encoded = encode(table_of(table, recipe), recipe)
         texts = _unions(encoded, classes, members, recipe)
         values = np.stack([_mean(numbers[inside], sizes[inside]) for inside in members])
-        return cls(recipe, texts, parent, names, values, by_width(encoded, texts))
+        of_class = np.zeros(classes.height, np.int32)
+        for box, inside in enumerate(members[1:], 1):
+            if len(inside) == 1:
+                of_class[inside] = box
+        # Exact costs would show how many values the raw table has.
+        widths = [round(width, _WIDTH_DIGITS) for width in PublishedBoxes(encoded, texts).widths()]
+        return cls(recipe, texts, of_class, names, values, widths)
 
     @property
     def k(self) -> int:
@@ -87,50 +95,11 @@ class FrozenBoxes:
         return replace(self, recipe=recipe)
 
     def place(self, table: pl.DataFrame) -> IntArray:
-        """Put each row of a raw table into a box, in groups that meet k and all goals; else `HELD_BACK`.
-
-        A row starts in the narrowest box that contains it. Boxes are looked at from the innermost to the
-        root. One with too few rows gives them to the box around it. One that fails a goal first takes in the
-        rows of the boxes inside it; if it still fails, it gives them all away. The root takes nothing in: its
-        rows are held back if they fail.
-        """
+        """Put each row of a raw table into a box, in groups that meet k and all goals; -1 if held back."""
         encoded = encode(table_of(table, self.recipe), self.recipe)
-        # The root contains every row; a value that no box has is nowhere else.
-        narrowest = first_class(encoded, self.texts, self.order)
-        return encoded.in_input_order(self._grouped(narrowest, GoalSet.of(encoded, self.recipe)))
-
-    def _grouped(self, box: IntArray, goals: GoalSet | None) -> IntArray:
-        """Move rows outwards until every box that has rows may be shown."""
-        depth = np.append(_depths(self.parent), np.int32(-1))  # rows held back index the extra last entry
-        while (failing := self._failing(box, goals)).any():
-            # Innermost first: what they give may be what the boxes around them lack.
-            failing &= depth[:-1] == depth[:-1][failing].max()
-            around = self._around(box, depth, int(depth[:-1][failing][0]))
-            # Rows that fail a goal together may need those of the boxes inside theirs, which keep it.
-            counts = np.bincount(box[box >= 0], minlength=len(self.parent))
-            taking = failing & (counts >= self.k) & (np.arange(len(counts)) > 0)
-            taken = np.append(taking, False)[around] & (around != box)
-            failing[around[taken]] = False
-            moving = np.append(failing, False)[box]
-            box = np.where(taken, around, np.where(moving, self.parent[box], box))
-        return box
-
-    def _around(self, box: IntArray, depth: IntArray, level: int) -> IntArray:
-        """Return the box of this level around each box; a box that is further out itself."""
-        while (inside := depth[box] > level).any():
-            box = np.where(inside, self.parent[box], box)
-        return box
-
-    def _failing(self, box: IntArray, goals: GoalSet | None) -> BoolArray:
-        """Mark the boxes that have rows but must not be shown."""
-        counts = np.bincount(box[box >= 0], minlength=len(self.parent))
-        failing: BoolArray = (counts > 0) & (counts < self.k)
-        used = np.flatnonzero(counts)
-        if goals is not None and len(used):
-            number = np.full(len(counts) + 1, -1, np.int32)
-            number[used] = np.arange(len(used))
-            failing[used] = ~goals.judge(number[box]).good
-        return failing
+        goals = GoalSet.of(encoded, self.recipe)
+        found = group_rows(PublishedBoxes(encoded, self.texts), self.widths, self.k, goals)
+        return encoded.in_input_order(found)
 
     def release(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a raw table that can be published, as texts, in canonical order and verified."""
@@ -146,14 +115,6 @@ class FrozenBoxes:
             message = "The rows put into frozen boxes break a promise; nothing was released."
             raise PromiseError("promise.broken", message, "this is a bug in shoal: please report it")
         return found
-
-
-def _depths(parent: IntArray) -> IntArray:
-    """Return how many boxes are around each box."""
-    depth = np.zeros(len(parent), np.int32)
-    for box in range(1, len(parent)):
-        depth[box] = depth[parent[box]] + 1
-    return depth
 
 
 def refuse_unfrozen(recipe: Recipe) -> None:
@@ -177,13 +138,6 @@ def _with_kinds(release: Release) -> Recipe:
         for name, column in release.recipe.columns.items()
     }
     return release.recipe.model_copy(update={"columns": columns})
-
-
-def _classes(released: pl.DataFrame, recipe: Recipe) -> pl.DataFrame:
-    """Return the quasi values of the classes of a release, in the order of their labels."""
-    plain = pl.DataFrame({str(at): frames.series(released, name) for at, name in enumerate(recipe.quasi)})
-    classes = plain.unique().sort(plain.columns, nulls_last=True)
-    return pl.DataFrame({name: classes[str(at)] for at, name in enumerate(recipe.quasi)})
 
 
 def _numbers(release: Release, classes: pl.DataFrame) -> tuple[tuple[str, ...], FloatArray]:
@@ -217,21 +171,20 @@ def _mean(numbers: FloatArray, weights: npt.NDArray[np.generic]) -> FloatArray:
     return np.where(total > 0, found, np.nan)
 
 
-def _tree(points: FloatArray) -> tuple[list[IntArray], IntArray]:
+def _tree(points: FloatArray) -> list[IntArray]:
     """Split the classes in halves along the column that varies most, down to single classes.
 
-    Returns the classes in each box and the box around it. The root is not only the union of all classes:
-    it covers what none of them does. Boxes are numbered level by level, so parents come first.
+    Returns the classes in each box. The first box, the root, is not only the union of all classes: it
+    covers what none of them does.
     """
     every = np.arange(len(points), dtype=np.int32)
-    members, parent = [every, every], [HELD_BACK, 0]
+    members = [every, every]
     for box, inside in enumerate(members):  # grows
         if box > 0 and len(inside) > 1:
             widest = int(points[inside].var(axis=0).argmax())
             along = inside[np.argsort(points[inside, widest], kind="stable")]
             members += [along[: len(along) // 2], along[len(along) // 2 :]]
-            parent += [box, box]
-    return members, np.array(parent, np.int32)
+    return members
 
 
 def _unions(

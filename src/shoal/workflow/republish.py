@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,18 +57,8 @@ class Republication(Release):
     stayed: int
     record: Record
 
-    def write(
-        self,
-        path: str | Path | None = None,
-        *,
-        table: str | None = None,
-        report: bool = False,
-        analysis: str | Sequence[str] = (),
-        force: bool = False,
-        sign: str | Path | None = None,
-        progress: Progress | None = None,
-    ) -> Path:
-        """Write the record, then the release; see `Release.write`.
+    def write(self, path: str | Path | None = None, *, table: str | None = None, **options: Any) -> Path:
+        """Write the record, then the release, with the options of `Release.write`.
 
         The record comes first: if the process is killed in between, it has people who were not published,
         which is safe, and never lacks one who was.
@@ -79,9 +68,7 @@ class Republication(Release):
         with self.record.locked():
             with all_or_nothing(self.record.path):
                 self.record.write()
-                written = super().write(
-                    path, report=report, analysis=analysis, force=force, sign=sign, progress=progress
-                )
+                written = super().write(path, **options)
             self.record.with_release(sha256(manifest_path(written))).write()
         return written
 
@@ -108,8 +95,8 @@ def republish(
 ) -> Republication:
     """Publish a table again, so that everybody who stays keeps a group with the same sensitive values.
 
-    Each group has at least m rows, all with different sensitive values, and whoever was published before is
-    in a group with the same set of values as then (m-invariance). Somebody who has all releases and knows
+    Each group has at least m rows, all with different sensitive values, and a person who was published before
+    is in a group with the same set of values as then (m-invariance). Somebody who has all releases and knows
     when a person was in the table is left with at least m values, none more likely than another.
 
     No counterfeit rows are made, as the paper does: what shoal publishes are rows of the table. Where a

@@ -9,8 +9,8 @@ from shoal.table.postgres.connecting import Database, literal
 
 _SHOWN = 5  # names in a message
 
-# What would be lost with the table, and the query that lists the names. A release has none of them; whoever
-# added them counts on them.
+# What would be lost with the table, and the query that lists the names. A release has none of them, so
+# somebody added them and relies on them.
 _LOST = {
     "views that depend on it": (
         "SELECT DISTINCT v.oid::regclass::text FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid "

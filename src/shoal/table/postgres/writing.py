@@ -130,7 +130,7 @@ def refuse_input(database: Database, target: Target, source: Any, given: Any) ->
 
 
 def _server(database: Database) -> tuple[Any, ...]:
-    """Return what tells one database from every other: when its server was started, and its name."""
+    """Return what identifies a database: when its server was started, and its name."""
     (found,) = database.rows("SELECT pg_postmaster_start_time()::text, current_database()::text")
     return found
 

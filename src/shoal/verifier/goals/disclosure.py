@@ -10,7 +10,7 @@ from __future__ import annotations
 from shoal.recipe.goals import DeltaDisclosure
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.goals.counted import count_values
-from shoal.verifier.goals.score import Finding, below, judge, scores
+from shoal.verifier.goals.score import Finding, judge, scores
 
 # q / p is (n N) / (P total): one division of whole numbers, as for beta-likeness.
 _NUMBERS = (
@@ -25,4 +25,4 @@ _NUMBERS = (
 def delta_disclosure(source: Source, goal: DeltaDisclosure) -> Finding:
     """Measure the largest logarithm."""
     count_values(source, goal.columns)
-    return judge(source, goal, scores(source, _NUMBERS), below("verify.delta", goal.delta))
+    return judge(source, goal, scores(source, _NUMBERS))

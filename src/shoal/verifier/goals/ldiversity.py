@@ -18,9 +18,7 @@ from __future__ import annotations
 from shoal.recipe.goals import LDiversity
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.goals.counted import count_values
-from shoal.verifier.goals.score import Finding, at_least, judge, scores
-
-_CODE = "verify.l"
+from shoal.verifier.goals.score import Finding, judge, scores
 
 _NUMBERS = {
     "distinct": (
@@ -53,10 +51,5 @@ _NUMBERS = {
 def l_diversity(source: Source, goal: LDiversity) -> Finding:
     """Measure one of the four variants."""
     count_values(source, goal.columns)
-    is_recursive = goal.variant == "recursive"
-    found = scores(source, _NUMBERS[goal.variant], [goal.c] if is_recursive else [])
-    if goal.variant != "entropy":  # infinity turned the whole numbers into floats
-        found = [s._replace(number=int(s.number)) if s.number < float("inf") else s for s in found]
-    slack = 1e-9 if goal.variant == "entropy" else 0
-    besides = f" with c = {goal.c}" if is_recursive else ""
-    return judge(source, goal, found, at_least(_CODE, goal.asked, slack=slack, besides=besides))
+    parameters = [goal.c] if goal.variant == "recursive" else []
+    return judge(source, goal, scores(source, _NUMBERS[goal.variant], parameters))

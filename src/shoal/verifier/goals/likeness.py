@@ -15,7 +15,7 @@ from __future__ import annotations
 from shoal.recipe.goals import BetaLikeness
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.goals.counted import count_values
-from shoal.verifier.goals.score import Finding, at_most, judge, scores
+from shoal.verifier.goals.score import Finding, judge, scores
 
 # With n of a class's total and P of the file's N, the gain is (n N - P total) / (P total): one division
 # of whole numbers, which doubles hold exactly up to 90 million rows.
@@ -38,4 +38,4 @@ _NUMBERS = {
 def beta_likeness(source: Source, goal: BetaLikeness) -> Finding:
     """Measure the largest gain."""
     count_values(source, goal.columns)
-    return judge(source, goal, scores(source, _NUMBERS[goal.variant]), at_most("verify.beta", goal.beta))
+    return judge(source, goal, scores(source, _NUMBERS[goal.variant]))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple, Protocol
 
-from shoal.recipe.goals import Goal, RiskGoal
+from shoal.recipe.goals import Goal, LDiversity, RiskGoal
 from shoal.verifier.goals.classes import Source
+from shoal.verifier.goals.rules import Rule, rule_of
 from shoal.verifier.verdict import MeasuredGoal, Problem, count, listed, shown
 
 
@@ -37,55 +36,6 @@ class Score(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What a goal requires of every class.
-
-    Parameters
-    ----------
-    code : str
-        The problem when a class does not meet it.
-    asked : str
-        The bound in words: ``at least 3``.
-    sign : str
-        How a number that will do compares with the limit: ``>=``, ``<=`` or ``<``.
-    limit : float
-        The bound, with what is allowed for rounding.
-    """
-
-    code: str
-    asked: str
-    sign: str
-    limit: float
-
-    def meets(self, number: int | float) -> bool:
-        """Return whether a number meets the bound."""
-        return bool(_COMPARED[self.sign](number, self.limit))
-
-    @property
-    def worst(self) -> Callable[[Iterable[int | float]], int | float]:
-        """`min` where a high number is good, `max` where a low one is."""
-        return min if self.sign == ">=" else max
-
-
-_COMPARED = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
-
-
-def at_least(code: str, bound: float, *, slack: float = 0, besides: str = "") -> Rule:
-    """Require a number that is at least a bound, up to `slack`."""
-    return Rule(code, f"at least {bound}{besides}", ">=", bound - slack)
-
-
-def at_most(code: str, bound: float) -> Rule:
-    """Require a number that is at most a bound."""
-    return Rule(code, f"at most {bound}", "<=", bound)
-
-
-def below(code: str, bound: float) -> Rule:
-    """Require a number below a bound."""
-    return Rule(code, f"less than {bound}", "<", bound)
-
-
 def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> list[Score]:
     """Run a query that returns `class` and `number`, and count the classes and rows with each number."""
     found = source.session.rows(
@@ -95,11 +45,14 @@ def scores(source: Source, query: str, parameters: Iterable[object] = ()) -> lis
     return [Score(number, int(classes), int(rows)) for number, classes, rows in found]
 
 
-def judge(source: Counting, goal: Goal, found: Iterable[Score], rule: Rule) -> Finding:
+def judge(source: Counting, goal: Goal, found: Iterable[Score]) -> Finding:
     """Compare every class with the bound; a file without classes has a problem of its own."""
     found = list(found)
     if not found:
         return Finding(stated(goal, source.counts), None)
+    rule = rule_of(goal)
+    if isinstance(goal, LDiversity) and goal.variant != "entropy":  # whole numbers, often returned as doubles
+        found = [score._replace(number=int(score.number)) if score.number < inf else score for score in found]
     worst = rule.worst(score.number for score in found)
     failing = [score for score in found if not rule.meets(score.number)]
     achieved = None if worst == inf else worst

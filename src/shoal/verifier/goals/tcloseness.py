@@ -20,7 +20,7 @@ from shoal.recipe.goals import TCloseness
 from shoal.verifier.cells.places import Tree, order, tree
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.goals.counted import count_places, count_values, texts
-from shoal.verifier.goals.score import Finding, Score, at_most, judge, stated
+from shoal.verifier.goals.score import Finding, Score, judge, stated
 from shoal.verifier.verdict import Problem
 
 # Each value that the class lacks has a difference of P total, together total (N - the sum of P it has).
@@ -75,10 +75,9 @@ _HIERARCHICAL = (
 
 def t_closeness(source: Source, goal: TCloseness) -> Finding:
     """Measure the largest distance."""
-    rule = at_most("verify.t", goal.t)
     if goal.distance == "equal":
         count_values(source, goal.columns)
-        return judge(source, goal, _distances(source, _EQUAL), rule)
+        return judge(source, goal, _distances(source, _EQUAL))
     (name,) = goal.columns
     found = texts(source, name)
     stored = source.loaded.stored(name)
@@ -88,13 +87,13 @@ def t_closeness(source: Source, goal: TCloseness) -> Finding:
             return Finding(stated(goal, source.counts), places)
         count_places(source, name, places)
         source.session.database.execute(_LINE)
-        return judge(source, goal, _distances(source, _ORDERED), rule)
+        return judge(source, goal, _distances(source, _ORDERED))
     above = tree(source.recipe, name, found, stored)
     if isinstance(above, Problem):
         return Finding(stated(goal, source.counts), above)
     count_places(source, name, above.places)
     _load_tree(source, above)
-    return judge(source, goal, _distances(source, _HIERARCHICAL, [above.height]), rule)
+    return judge(source, goal, _distances(source, _HIERARCHICAL, [above.height]))
 
 
 def _distances(source: Source, query: str, parameters: list[int] | None = None) -> list[Score]:

@@ -11,14 +11,13 @@ from shoal.recipe.goals import ValueRange
 from shoal.verifier.cells.places import units
 from shoal.verifier.goals.classes import Source
 from shoal.verifier.goals.counted import count_places, texts
-from shoal.verifier.goals.score import Finding, at_least, judge, scores, stated
+from shoal.verifier.goals.score import Finding, judge, scores, stated
 from shoal.verifier.verdict import Problem
 
 _NUMBERS = (
     "SELECT class, coalesce(CAST(max(value) - min(value) AS DOUBLE) / ?, 0) AS number "
     "FROM totals LEFT JOIN counted USING (class) GROUP BY class"
 )
-SLACK = 1e-12  # relative: numbers with very many digits are rounded
 
 
 def value_range(source: Source, goal: ValueRange) -> Finding:
@@ -28,5 +27,4 @@ def value_range(source: Source, goal: ValueRange) -> Finding:
     if isinstance(found, Problem):
         return Finding(stated(goal, source.counts), found)
     count_places(source, name, found.places)
-    rule = at_least("verify.range", goal.e, slack=goal.e * SLACK)
-    return judge(source, goal, scores(source, _NUMBERS, [float(found.per_one)]), rule)
+    return judge(source, goal, scores(source, _NUMBERS, [float(found.per_one)]))

@@ -6,21 +6,17 @@ Counts are multiplied as numeric, which is exact, and divided once as double pre
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Protocol
 
 from shoal.recipe.goals import (
-    AlphaK,
     BetaLikeness,
-    DeltaDisclosure,
     Goal,
     LDiversity,
     RiskGoal,
     TCloseness,
     ValueRange,
 )
-from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge
-from shoal.verifier.goals.value_range import SLACK
+from shoal.verifier.goals.score import Finding, Score, judge
 from shoal.verifier.postgres.table import FLOATS, Stored, identifier
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", *FLOATS)
@@ -112,9 +108,7 @@ def measured(counting: Counting, goal: Goal | RiskGoal, labels: Sequence[str]) -
     if isinstance(goal, ValueRange) and types[0] not in _NUMBERS:
         return None
     found = [Score(number, int(n), int(rows)) for number, n, rows in _scores(counting, goal, labels)]
-    if isinstance(goal, LDiversity) and goal.variant != "entropy":
-        found = [s._replace(number=int(s.number)) if s.number < inf else s for s in found]
-    return judge(counting, goal, found, _rule(goal))
+    return judge(counting, goal, found)
 
 
 def _scores(counting: Counting, goal: Goal, labels: Sequence[str]) -> list[tuple[float, int, int]]:
@@ -148,24 +142,6 @@ def _name(goal: Goal) -> str:
     if isinstance(goal, (LDiversity, BetaLikeness)):
         return goal.variant
     return "equal" if isinstance(goal, TCloseness) else goal.type
-
-
-def _rule(goal: Goal) -> Rule:
-    """Return what a goal asks of every class."""
-    if isinstance(goal, LDiversity):
-        besides = f" with c = {goal.c}" if goal.variant == "recursive" else ""
-        slack = 1e-9 if goal.variant == "entropy" else 0
-        return at_least("verify.l", goal.asked, slack=slack, besides=besides)
-    if isinstance(goal, TCloseness):
-        return at_most("verify.t", goal.t)
-    if isinstance(goal, AlphaK):
-        return at_most("verify.alpha", goal.alpha)
-    if isinstance(goal, BetaLikeness):
-        return at_most("verify.beta", goal.beta)
-    if isinstance(goal, ValueRange):
-        return at_least("verify.range", goal.e, slack=goal.e * SLACK)
-    assert isinstance(goal, DeltaDisclosure)
-    return below("verify.delta", goal.delta)
 
 
 def _value(stored: Stored, name: str) -> str:

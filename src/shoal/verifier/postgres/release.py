@@ -1,4 +1,4 @@
-"""A release in a database that was committed before, for whoever verifies it later."""
+"""A release in a database that was committed before, to be verified later."""
 
 from __future__ import annotations
 

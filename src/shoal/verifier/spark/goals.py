@@ -8,16 +8,15 @@ multiplied as decimals, which are exact, and divided once as doubles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import RecipeError
-from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, KMap, LDiversity, RiskGoal, TCloseness, ValueRange
+from shoal.recipe.goals import AlphaK, BetaLikeness, Goal, KMap, LDiversity, RiskGoal, TCloseness
 from shoal.verifier.cells.places import Tree, order, tree, units
 from shoal.verifier.goals.average_risk import judge_average
 from shoal.verifier.goals.registry import judge_k, refuse_unknown
-from shoal.verifier.goals.score import Finding, Rule, Score, at_least, at_most, below, judge, stated
-from shoal.verifier.goals.value_range import SLACK
+from shoal.verifier.goals.rules import Rule, rule_of
+from shoal.verifier.goals.score import Finding, Score, judge, stated
 from shoal.verifier.spark.classes import ClassFacts, Source
 from shoal.verifier.spark.closeness import hierarchical, ordered
 from shoal.verifier.spark.counted import Counts, count_places, count_values, texts
@@ -84,7 +83,7 @@ def measure(source: Source, facts: ClassFacts) -> list[Finding]:
             # A column that is not there, or twice, is a problem already.
             findings[at] = Finding(stated(goal, source.counts), None)
             continue
-        asked = _Asked(at, goal, _rule(goal), "number" if goal.needs_kind else f"number{at}")
+        asked = _Asked(at, goal, rule_of(goal), "number" if goal.needs_kind else f"number{at}")
         form = goal.form or goal.type if goal.needs_kind else None
         queries.setdefault((form, goal.columns), []).append(asked)
     for (distance, _), query in queries.items():
@@ -116,27 +115,8 @@ def _measured(source: Source, asked: Sequence[_Asked]) -> dict[int, Finding]:
 def _judged(source: Source, asked: Sequence[_Asked], numbers: DataFrame) -> dict[int, Finding]:
     found = {}
     for each, scores in zip(asked, _scores(source, asked, numbers), strict=True):
-        if isinstance(each.goal, LDiversity) and each.goal.variant != "entropy":
-            scores = [s._replace(number=int(s.number)) if s.number < inf else s for s in scores]  # noqa: PLW2901
-        found[each.at] = judge(source, each.goal, scores, each.rule)
+        found[each.at] = judge(source, each.goal, scores)
     return found
-
-
-def _rule(goal: Goal) -> Rule:
-    """Return what a goal asks of every class."""
-    if isinstance(goal, LDiversity):
-        besides = f" with c = {goal.c}" if goal.variant == "recursive" else ""
-        slack = 1e-9 if goal.variant == "entropy" else 0
-        return at_least("verify.l", goal.asked, slack=slack, besides=besides)
-    if isinstance(goal, TCloseness):
-        return at_most("verify.t", goal.t)
-    if isinstance(goal, AlphaK):
-        return at_most("verify.alpha", goal.alpha)
-    if isinstance(goal, BetaLikeness):
-        return at_most("verify.beta", goal.beta)
-    if isinstance(goal, ValueRange):
-        return at_least("verify.range", goal.e, slack=goal.e * SLACK)
-    return below("verify.delta", goal.delta)
 
 
 def _expression(goal: Goal) -> str:

@@ -23,7 +23,7 @@ ROLES = {
     "sensitive": "released as it is: what the release is about",
     "keep": "released as it is: harmless",
     "identifier": "left out: names a person",
-    "subject": "left out: tells which rows are about one person",
+    "subject": "left out: shows which rows are about one person",
     "drop": "left out",
 }
 KINDS = ("numeric", "categorical", "ordinal", "date")

@@ -19,7 +19,7 @@ router = APIRouter(include_in_schema=False)
 GOALS: dict[str, dict[str, Any]] = {
     "l-diversity": {
         "title": "Different values in every class",
-        "promise": "Whoever finds a person's class still has at least l values to choose from.",
+        "promise": "An attacker who finds a person's class is still left with at least l possible values.",
         "number": ("l", 2, 1, "any"),
         "forms": ("variant", ("distinct", "frequency", "entropy", "recursive")),
     },

@@ -31,7 +31,7 @@ function change(what, place, wait = WAIT) {
   }, wait);
 }
 
-// Whoever leaves the page at once after a change loses nothing.
+// A change is saved even if the page is closed at once.
 window.addEventListener("pagehide", () => {
   if (!Object.keys(waiting).length) return;
   clearTimeout(timer);
