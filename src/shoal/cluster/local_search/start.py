@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
-_TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
+_TRIED = 2  # cuts of a group that are rolled out; the time for more is better spent on the search
 _PROBES = 8  # cells that show whether growth from single rows loses less
 _PROBE_ROWS = 500  # of such a cell that are grown, since growth takes time with their square
 _PROBE_CLASSES = 10  # at least, for large k
