@@ -63,7 +63,7 @@ class Schedule:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
-        more: float = min(self._effort.most, (k / _PLAIN_K) ** _MORE)
+        more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
 
