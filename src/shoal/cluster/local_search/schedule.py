@@ -15,7 +15,7 @@ _PATIENCE = 0.7  # what a step may make worse before passes repair it, in what a
 _PLAIN_K = 5  # for which efforts say how many rounds there are
 _MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
-_FEWER = 0.3  # by which power of the number of rows there are fewer above
+_FEWER = 0.25  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
 _LEAST_ROUNDS = 2  # the last one is cold
 

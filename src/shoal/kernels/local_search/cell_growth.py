@@ -25,8 +25,8 @@ class Waiting(NamedTuple):
 
 
 def waiting_rows(cell, n_rows):
-    """Make room for the rows of a cell at places of their own; none without growth."""
-    codes = np.ascontiguousarray(cell.codes[:n_rows].T)
+    """Make room for the first rows of a cell, which wait in this order."""
+    codes = cell.codes[:n_rows].T.copy()  # rows change places in it, and those of the cell must not
     return Waiting(codes, np.zeros(n_rows, np.int32))
 
 
