@@ -2,10 +2,10 @@
 
 `numeric`: six numbers that depend on each other, and one tree. `trees`: six deep trees of 50 to 1,000
 leaves, and one number. `skewed`: long tails, columns in which nearly all rows have one value, many rows
-alike, and a few far from all others. `registry`: eight columns as a register of people has them, most of them
-numbers with thousands of values, none depending on another. `columns`: fifteen quasi columns, of which the first
-so many are taken. `distinct`: a number, a text and a date, each different in every row (dates as far as there are
-days), and a sex. The same number of rows gives the same table.
+alike, and a few far from all others. `registry`: eight columns as a register of people has them, most of
+them numbers with thousands of values, none depending on another. `distinct`: a number and a text that differ
+in every row, a day and a sex. `columns`: fifteen quasi columns, of which the first so many are taken. The
+same number of rows gives the same table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ N_COLUMNS = 15
 _NUMBER: dict[str, Any] = {"role": "quasi", "kind": "numeric"}
 _CATEGORY: dict[str, Any] = {"role": "quasi", "kind": "categorical"}
 _DATE: dict[str, Any] = {"role": "quasi", "kind": "date"}
-_SCHOOLS = ("none", "primary", "lower", "middle", "upper", "vocational", "college", "bachelor", "master", "doctor")
+_SCHOOLS = ("none", "primary", "lower", "upper", "vocational", "college", "bachelor", "master", "doctor")
 
 
 def made_up(shape: str, rows: int, quasi: int = N_COLUMNS) -> Made:
@@ -195,7 +195,7 @@ def _registry(rows: int, random: np.random.Generator) -> Made:
             "height": random.normal(170, 10, rows).round(1),
         }
     )
-    numbers = {name: _NUMBER for name in ("age", "postcode", "income", "height")}
+    numbers = dict.fromkeys(("age", "postcode", "income", "height"), _NUMBER)
     education = {"role": "quasi", "kind": "ordinal", "order": list(_SCHOOLS)}
     others = {"sex": _CATEGORY, "education": education, "region": _CATEGORY, "birth date": _DATE}
     return table, _recipe({name: {**numbers, **others}[name] for name in table.columns})

@@ -167,9 +167,7 @@ def _numbered(columns: pl.DataFrame) -> tuple[list[tuple[str | None, ...]], IntA
     return distinct.drop("label").rows(), found["label"].to_numpy().astype(np.int32)
 
 
-def _meanings(
-    reader: Reader, texts: Sequence[str | None], blanks: Collection[str]
-) -> list[Meaning | None]:
+def _meanings(reader: Reader, texts: Sequence[str | None], blanks: Collection[str]) -> list[Meaning | None]:
     """Read labels: ranges together, as a column of numbers may have very many, and others one by one."""
     if not isinstance(reader, LineReader):
         return [_meaning(reader, text, blanks) for text in texts]

@@ -70,7 +70,7 @@ def set_text(members: Sequence[str]) -> str:
 
 
 def split_ranges(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Split the ranges among many texts into both ends; null for a text that is no range, or has an escape."""
+    """Return both ends of the ranges among many texts; null for any other text, and for one with escapes."""
     ends = texts.str.slice(1).str.head(-1).str.split_exact(", ", 2)
     low, high, more = (ends.struct.field(f"field_{at}") for at in range(3))
     is_plain = _is_wrapped(texts, "[", "]") & ~texts.str.contains("\\", literal=True)

@@ -1,8 +1,7 @@
-"""Growth from single rows among all rows of a cell: the classes of `growth.grow_classes`, sooner for many rows.
+"""Growth from single rows among all rows of a cell: the classes of `growth.grow_classes`, found sooner.
 
-What each waiting row would make the growing class cost is kept, and brought up to date column by column where
-the class gets wider. The codes of the waiting rows lie next to each other, one column after the other, so that
-these loops run on several rows at once.
+What the growing class would cost with each waiting row is kept, and updated column by column where the class
+gets wider. The codes of a column lie next to each other, so that these loops run on several rows at once.
 """
 
 from __future__ import annotations
@@ -80,9 +79,8 @@ def fill_costs(cell, waiting, begin, end, low, high):
         waiting.cost[at] = 0
     n_range = cell.span.shape[0]
     for col in range(n_range):
-        add_range(
-            waiting.codes[col], low[GROWING, col], high[GROWING, col], cell.span[col], waiting.cost, begin, end
-        )
+        span = cell.span[col]
+        add_range(waiting.codes[col], low[GROWING, col], high[GROWING, col], span, waiting.cost, begin, end)
     for tree in range(cell.n_leaves.shape[0]):
         col = n_range + tree
         add_tree(
@@ -92,7 +90,7 @@ def fill_costs(cell, waiting, begin, end, low, high):
 
 @inner
 def widen(cell, waiting, place, end, low, high):
-    """Let the row at a place join the growing class, and update the costs behind it. Writes the box, `waiting`."""
+    """Widen the growing class for the row at a place, and update the costs behind it."""
     n_range = cell.span.shape[0]
     for col in range(waiting.codes.shape[0]):
         code, first, last = waiting.codes[col, place], low[GROWING, col], high[GROWING, col]

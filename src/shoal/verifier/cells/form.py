@@ -49,7 +49,6 @@ def ends(text: str, kind: str) -> Ends | None:
     >>> ends("[1952-09, 1953-02]", "month"), ends("[1952-09, 1953-02]", "date")
     ((23432, 23437), None)
     """
-
     parts = text[1:-1].split(", ") if _is_wrapped(text, "[]") else [text, text]
     if len(parts) != 2:
         return None
