@@ -60,7 +60,7 @@ class LineReader:
             np.array([side(self._numbers, number) for number in numbers], np.int64)
             for side in (bisect_left, bisect_right)
         )
-        place = np.array([self._column.place(number) for number in numbers])
+        place = self._column.places(np.array([float(number) for number in numbers]))
         at_end = {end: at for at, (_, end) in enumerate(known)}
         costs = np.full(len(texts), np.nan)
         low, high = (_found(ends, at_end) for ends in (lows, highs))

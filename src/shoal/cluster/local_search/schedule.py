@@ -51,8 +51,8 @@ class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
     A number of rounds, or with `seconds` as many as there is time for. Large k have more, two to
-    three times as many: classes are fewer then, so a round takes less time. Large tables have fewer, a third
-    as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
+    three times as many: classes are fewer then, so a round takes less time. Large tables have fewer, two
+    fifths as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
     the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may be accepted, falls linearly to 0. It begins at a share

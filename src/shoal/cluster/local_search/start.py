@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 4  # cuts of a group that are rolled out; the time for more is better spent on the search
-_MANY_ROWS = 30_000  # of a table: above this,
-_TRIED_OF_MANY = 2  # fewer are: rounds take longer there, and save more in the same time
-_TRIED_IF_GROWN = 1  # and none where growth is worth its time: it nearly always loses less than any cuts
+_MANY_ROWS = 50_000  # of a table: above this,
+_TRIED_OF_MANY = 2  # fewer are: the time is better spent on one more round
+_TRIED_IF_GROWN = 1  # and none where growth is worth its time: there it mostly loses less than cuts
 _PROBES = 8  # cells that show whether growth from single rows loses less
 _PROBE_ROWS = 500  # of such a cell that are grown, since growth takes time with their square
 _PROBE_CLASSES = 10  # at least, for large k
