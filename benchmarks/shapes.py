@@ -2,12 +2,15 @@
 
 `numeric`: six numbers that depend on each other, and one tree. `trees`: six deep trees of 50 to 1,000
 leaves, and one number. `skewed`: long tails, columns in which nearly all rows have one value, many rows
-alike, and a few far from all others. `columns`: fifteen quasi columns, of which the first so many are taken.
-The same number of rows gives the same table.
+alike, and a few far from all others. `registry`: eight columns as a register of people has them, most of
+them numbers with thousands of values, none depending on another. `distinct`: a number and a text that differ
+in every row, a day and a sex. `columns`: fifteen quasi columns, of which the first so many are taken. The
+same number of rows gives the same table.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import product
 from typing import Any
 
@@ -23,6 +26,9 @@ Made = tuple[pl.DataFrame, Recipe]
 SHAPES = ("numeric", "trees", "skewed")
 N_COLUMNS = 15
 _NUMBER: dict[str, Any] = {"role": "quasi", "kind": "numeric"}
+_CATEGORY: dict[str, Any] = {"role": "quasi", "kind": "categorical"}
+_DATE: dict[str, Any] = {"role": "quasi", "kind": "date"}
+_SCHOOLS = ("none", "primary", "lower", "upper", "vocational", "college", "bachelor", "master", "doctor")
 
 
 def made_up(shape: str, rows: int, quasi: int = N_COLUMNS) -> Made:
@@ -30,7 +36,14 @@ def made_up(shape: str, rows: int, quasi: int = N_COLUMNS) -> Made:
     random = np.random.Generator(np.random.PCG64(2026))
     if shape == "columns":
         return _columns(rows, random, quasi)
-    return {"numeric": _numeric, "trees": _trees, "skewed": _skewed}[shape](rows, random)
+    makers = {
+        "numeric": _numeric,
+        "trees": _trees,
+        "skewed": _skewed,
+        "registry": _registry,
+        "distinct": _distinct,
+    }
+    return makers[shape](rows, random)
 
 
 def _recipe(columns: dict[str, Any]) -> Recipe:
@@ -160,6 +173,44 @@ def _skewed(rows: int, random: np.random.Generator) -> Made:
     table = table[at].with_columns(pl.col("gains", "visits", "wealth") * pl.Series(far))
     trees = {"country": (5, 4, 3), "language": (4, 10), "status": (6,), "job": (6, 8)}
     specs = {name: _quasi_tree(trees[name]) if name in trees else _NUMBER for name in table.columns}
+    return table, _recipe(specs)
+
+
+def _days(begin: date, end: date, rows: int, random: np.random.Generator) -> Any:
+    """Draw days, all equally likely."""
+    first, last = np.datetime64(begin, "D"), np.datetime64(end, "D")
+    return first + random.integers(0, int((last - first).astype(np.int64)), rows).astype("timedelta64[D]")
+
+
+def _registry(rows: int, random: np.random.Generator) -> Made:
+    table = pl.DataFrame(
+        {
+            "age": np.clip(random.gamma(4, 11, rows), 0, 99).astype(np.int64),
+            "sex": random.choice(["female", "male"], rows),
+            "postcode": random.integers(10_000, 100_000, rows),
+            "education": np.array(_SCHOOLS)[random.binomial(len(_SCHOOLS) - 1, 0.45, rows)],
+            "income": np.exp(random.normal(10.3, 0.6, rows)).round().astype(np.int64),
+            "region": np.array([f"region {number}" for number in range(1, 17)])[_zipf(16, rows, random, 0.7)],
+            "birth date": _days(date(1930, 1, 1), date(2010, 1, 1), rows, random),
+            "height": random.normal(170, 10, rows).round(1),
+        }
+    )
+    numbers = dict.fromkeys(("age", "postcode", "income", "height"), _NUMBER)
+    education = {"role": "quasi", "kind": "ordinal", "order": list(_SCHOOLS)}
+    others = {"sex": _CATEGORY, "education": education, "region": _CATEGORY, "birth date": _DATE}
+    return table, _recipe({name: {**numbers, **others}[name] for name in table.columns})
+
+
+def _distinct(rows: int, random: np.random.Generator) -> Made:
+    table = pl.DataFrame(
+        {
+            "number": random.permutation(rows) + 0.5,
+            "text": [f"text {number}" for number in random.permutation(rows)],
+            "day": _days(date(1900, 1, 1), date(2026, 1, 1), rows, random),
+            "sex": random.choice(["female", "male"], rows),
+        }
+    )
+    specs = {"number": _NUMBER, "text": _CATEGORY, "day": _DATE, "sex": _CATEGORY}
     return table, _recipe(specs)
 
 

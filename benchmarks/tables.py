@@ -1,12 +1,12 @@
 """Make a table, encode it, and keep it for the processes that measure on it. Prints JSON.
 
     python benchmarks/tables.py encode NAME ROWS FILE      the encoded table and its recipe, pickled
-    python benchmarks/tables.py parquet NAME ROWS FOLDER   a census as a Parquet file with a recipe
+    python benchmarks/tables.py parquet NAME ROWS FOLDER   a Parquet file with a recipe, k = 10
 
 Names: `adult8`; `adult8 distinct`, `adult8 entropy` and `adult8 closeness`, with occupation sensitive and
 a goal for it; `resampled`, rows of Adult drawn again and again, a tenth of the cells from other rows;
-`INCOME` and `SAL`, census-like rows with eight quasi columns; `numeric`, `trees`, `skewed`; `columns 1` to
-`columns 15`. Adult is cut to ROWS if it has more.
+`INCOME` and `SAL`, census-like rows with eight quasi columns; `numeric`, `trees`, `skewed`, `registry`,
+`distinct`; `columns 1` to `columns 15`. Adult is cut to ROWS if it has more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shapes import made_up
 
 from shoal.datasets import census, write_census
 from shoal.datasets.census import CENSUS_TREES
-from shoal.recipe import Recipe
+from shoal.recipe import Recipe, to_toml
 from shoal.table.columns import Encoded
 from shoal.table.encode import encode
 from shoal.table.read import read
@@ -118,13 +118,31 @@ def kept(file: Path) -> tuple[Encoded, Recipe]:
         return pickle.load(source)  # type: ignore[no-any-return]  # written by ourselves a moment ago
 
 
+def parquet(name: str, rows: int, folder: Path) -> Path:
+    """Write a table and its recipe into a folder; a census with its trees as files of their own."""
+    if name in CENSUS_QUASI:
+        return write_census(folder, rows, 0, table=name, quasi=8, k=10, ending="parquet")  # type: ignore[arg-type]
+    table, recipe = made(name, rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(folder / "table.parquet")
+    sections = recipe.to_dict()
+    path = folder / "table.toml"
+    given = {
+        "input": {"path": "table.parquet"},
+        "columns": sections["columns"],
+        "privacy": {"k": 10},
+        "output": {"path": "release.parquet"},
+    }
+    path.write_text(to_toml(given), encoding="utf-8")
+    return path
+
+
 def main() -> None:
     what, name, rows, place = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
     if what == "encode":
         print(json.dumps(keep(name, rows, place)))
     else:
-        path = write_census(place, rows, 0, table=name, quasi=8, k=10, ending="parquet")  # type: ignore[arg-type]
-        print(json.dumps({"recipe": str(path)}))
+        print(json.dumps({"recipe": str(parquet(name, rows, place))}))
 
 
 if __name__ == "__main__":

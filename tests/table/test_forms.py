@@ -1,10 +1,23 @@
 """Published texts: what is written is read back, and raw texts never pass for something else."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.table.forms import Lost, Range, Set, Value, parse, range_text, set_text, value_text
+from shoal.table.forms import (
+    Lost,
+    Range,
+    Set,
+    Value,
+    parse,
+    range_text,
+    range_texts,
+    set_text,
+    split_ranges,
+    value_text,
+    value_texts,
+)
 
 # Many texts that look like ranges, sets, escapes or lost values.
 TRICKY = st.text(st.sampled_from("ab,*[]{}\\ "), max_size=8) | st.text(max_size=8)
@@ -18,6 +31,25 @@ def test_a_value_is_read_back(text):
 @given(TRICKY, TRICKY)
 def test_a_range_is_read_back(low, high):
     assert parse(range_text(low, high)) == Range(low, high)
+
+
+@given(st.lists(st.none() | TRICKY), st.lists(st.none() | TRICKY))
+def test_many_texts_are_formatted_as_one_is(some, others):
+    values = pl.Series(some, dtype=pl.String)
+    assert value_texts(values).to_list() == [None if text is None else value_text(text) for text in some]
+    pairs = list(zip(some, others, strict=False))
+    low, high = (pl.Series([pair[at] for pair in pairs], dtype=pl.String) for at in (0, 1))
+    expected = [None if None in pair else range_text(*pair) for pair in pairs]
+    assert range_texts(low, high).to_list() == expected
+
+
+@given(st.lists(st.none() | TRICKY | st.builds(range_text, TRICKY, TRICKY)))
+def test_many_ranges_are_split_as_one_is_unless_they_have_escapes(texts):
+    low, high = split_ranges(pl.Series(texts, dtype=pl.String))
+    for text, ends in zip(texts, zip(low, high, strict=True), strict=True):
+        value = parse(text)
+        is_plain = isinstance(value, Range) and "\\" not in text
+        assert ends == ((value.low, value.high) if is_plain else (None, None))
 
 
 @given(st.lists(TRICKY, min_size=1, max_size=5, unique=True))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,7 @@ def _column_labels(
     reader = _reader(column)
     if column.name in texts.columns or not isinstance(reader, LineReader):
         distinct, label_of_class = _numbered(series(texts, column.name).to_frame())
-        meanings = [_meaning(reader, text, blanks) for (text,) in distinct]
+        meanings = _meanings(reader, [text for (text,) in distinct], blanks)
     else:
         bounds = [f"{column.name}_{end}" for end in ("low", "high")]
         distinct, label_of_class = _numbered(texts.select(series(texts, name) for name in bounds))
@@ -164,6 +165,17 @@ def _numbered(columns: pl.DataFrame) -> tuple[list[tuple[str | None, ...]], IntA
     distinct = plain.unique(maintain_order=True).with_row_index("label")
     found = plain.join(distinct, on=plain.columns, how="left", nulls_equal=True, maintain_order="left")
     return distinct.drop("label").rows(), found["label"].to_numpy().astype(np.int32)
+
+
+def _meanings(reader: Reader, texts: Sequence[str | None], blanks: Collection[str]) -> list[Meaning | None]:
+    """Read labels: ranges together, as a column of numbers may have very many, and others one by one."""
+    if not isinstance(reader, LineReader):
+        return [_meaning(reader, text, blanks) for text in texts]
+    costs = reader.range_costs(pl.Series(texts, dtype=pl.String)).tolist()
+    return [
+        _meaning(reader, text, blanks) if isnan(cost) else Meaning(cost=cost)
+        for text, cost in zip(texts, costs, strict=True)
+    ]
 
 
 def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meaning | None:

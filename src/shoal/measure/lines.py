@@ -7,12 +7,17 @@ ends may be outside the table's range, as on a grid; it then costs its full widt
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray, LongArray
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
 from shoal.measure.numbers import Number, calendar_period, ends_of, in_unit, number_of
 from shoal.table.columns import RangeColumn
-from shoal.table.forms import Lost, Range, Set, Value, parse
+from shoal.table.forms import Lost, Range, Set, Value, parse, split_ranges
 
 # Other tools write a decimal with 15 digits, shoal with as many as it needs.
 _SAME = 1e-12
@@ -41,6 +46,28 @@ class LineReader:
         if isinstance(value, Range):
             return self._between(None, self._number(value.low), self._number(value.high))
         return self._value(None, value.text) if isinstance(value, Value) else None
+
+    def range_costs(self, texts: pl.Series) -> FloatArray:
+        """Return what the plain ranges among many labels cost, as `own` does; nan for every other label.
+
+        Each end is read once, however many ranges have it.
+        """
+        lows, highs = split_ranges(texts)
+        ends = pl.concat([lows, highs]).drop_nulls().unique().to_list()
+        known = sorted((number, end) for end in ends if (number := self._number(end)) is not None)
+        numbers = [number for number, _ in known]
+        first, last = (
+            np.array([side(self._numbers, number) for number in numbers], np.int64)
+            for side in (bisect_left, bisect_right)
+        )
+        place = self._column.places(np.array([float(number) for number in numbers]))
+        at_end = {end: at for at, (_, end) in enumerate(known)}
+        costs = np.full(len(texts), np.nan)
+        low, high = (_found(ends, at_end) for ends in (lows, highs))
+        (rows,) = np.nonzero((low >= 0) & (low <= high))
+        rows = rows[first[low[rows]] < last[high[rows]]]  # as in `_holds`
+        costs[rows] = np.minimum(1.0, place[high[rows]] - place[low[rows]])
+        return costs
 
     def foreign(self, text: str) -> Meaning | None:
         """Read a label as another tool may have written it; None if it is invalid."""
@@ -129,3 +156,9 @@ class LineReader:
         first = (bisect_left if has_low else bisect_right)(self._numbers, low)
         last = (bisect_right if has_high else bisect_left)(self._numbers, high)
         return first < last
+
+
+def _found(ends: pl.Series, places: Mapping[str, int]) -> LongArray:
+    """Return the place of each end, -1 for none."""
+    found = ends.replace_strict(list(places), list(places.values()), default=-1, return_dtype=pl.Int64)
+    return found.fill_null(-1).to_numpy()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):  # made for each of very many labels: sooner than a dataclass
     """A fixed cost, or a node of the column's tree, or several leaves of a flat one.
 
     Parameters

@@ -25,12 +25,6 @@ class Ends:
     numbers: list[Fraction]
 
 
-def tight_ends(column: RangeColumn) -> tuple[Ends, Ends]:
-    """Return each value as the low and the high end of a range."""
-    ends = Ends(list(column.texts), [_exact(number) for number in column.numbers.tolist()])
-    return ends, ends
-
-
 def snapped_ends(column: RangeColumn, grid: float) -> tuple[Ends, Ends]:
     """Return the grid points at or below, and above, each value.
 
@@ -77,21 +71,30 @@ def end_text(column: RangeColumn, number: Fraction) -> str:
 
 def as_text(column: RangeColumn, low: IntArray, high: IntArray, grid: float | None) -> pl.Series:
     """Format each class's range as one text."""
-    lows, highs = tight_ends(column) if grid is None else snapped_ends(column, grid)
+    if grid is None:
+        return _tight_texts(column, low, high)
+    lows, highs = snapped_ends(column, grid)
 
     def write(first: int, second: int) -> str | None:
         if first == column.missing:
             return None
         if second == column.missing:
             return forms.LOST
-        if grid is None and first == second:
-            return forms.value_text(lows.texts[first])
         high_text = highs.texts[second]
         if lows.texts[first] == high_text and column.kind != "ordinal":  # both on one grid point
-            high_text = end_text(column, highs.numbers[second] + _step(column, grid or 0.0))
+            high_text = end_text(column, highs.numbers[second] + _step(column, grid))
         return forms.range_text(lows.texts[first], high_text)
 
     return each_pair(low, high, write)
+
+
+def _tight_texts(column: RangeColumn, low: IntArray, high: IntArray) -> pl.Series:
+    """Format each class's own extremes, all classes at once."""
+    texts = pl.Series([*column.texts, None], dtype=pl.String)  # a missing value has the last code
+    lows, highs = texts.gather(low), texts.gather(high)
+    is_one = pl.Series(low == high)
+    found = forms.value_texts(lows).zip_with(is_one, forms.range_texts(lows, highs))
+    return found.set(~is_one & highs.is_null(), forms.LOST)
 
 
 def as_columns(column: RangeColumn, text: pl.Series) -> dict[str, pl.Series]:

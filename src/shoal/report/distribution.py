@@ -21,7 +21,7 @@ from shoal.hierarchy.periods import number_of
 from shoal.report.codes import sort_keys
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import QuasiColumn, RangeColumn, TreeColumn
-from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text
+from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text, split_ranges
 from shoal.table.frames import series
 
 OTHER, MISSING = "(other)", "(missing)"
@@ -111,9 +111,9 @@ def spread(
 
     `occurs` marks the leaves of a tree that some row has.
     """
-    values = [parse(text) for text in texts]
     if isinstance(column, RangeColumn):
-        return _range_mass(column, grouping, values, rows)
+        return _range_mass(column, grouping, texts, rows)
+    values = [parse(text) for text in texts]
     mass = _leaf_mass(column, texts, values, rows, occurs)
     return np.bincount(grouping.cell_of, mass).astype(np.float64)
 
@@ -184,11 +184,11 @@ def _kept_edges(in_bin: Sequence[float]) -> list[int]:
 
 
 def _range_mass(
-    column: RangeColumn, grouping: Grouping, values: Sequence[Published], rows: FloatArray
+    column: RangeColumn, grouping: Grouping, texts: Sequence[str | None], rows: FloatArray
 ) -> FloatArray:
     """Spread the rows of each published value over the cells that its range overlaps."""
-    ends = np.array([_ends(column, value) for value in values], dtype=np.float64).reshape(-1, 2)
-    lost = np.array([isinstance(value, Lost) for value in values], dtype=bool)
+    ends = _all_ends(column, texts)
+    lost = np.array([text == LOST for text in texts], dtype=bool)
     # `*` covers the missing value too, as one more value.
     for_missing = 1 / (len(column.numbers) + 1)
     missing_rows = np.where(np.isnan(ends[:, 0]), 1.0, np.where(lost, for_missing, 0.0)) * rows
@@ -202,6 +202,17 @@ def _range_mass(
     mass[: len(on_line)] = on_line
     mass[grouping.cell_of[column.missing]] += missing_rows.sum()
     return mass
+
+
+def _all_ends(column: RangeColumn, texts: Sequence[str | None]) -> FloatArray:
+    """Return the ends of each published text; each end of plain ranges is read once."""
+    lows, highs = split_ranges(pl.Series(texts, dtype=pl.String))
+    known = {end: _number(column, end) for end in pl.concat([lows, highs]).drop_nulls().unique().to_list()}
+    ends = [
+        _ends(column, parse(text)) if low is None or high is None else (known[low], known[high])
+        for text, low, high in zip(texts, lows.to_list(), highs.to_list(), strict=True)
+    ]
+    return np.array(ends, dtype=np.float64).reshape(-1, 2)
 
 
 def _ends(column: RangeColumn, value: Published) -> tuple[float, float]:

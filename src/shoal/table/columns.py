@@ -80,6 +80,11 @@ class RangeColumn:
         low, high = map(float, self.ends or (0, 0))
         return 0.0 if low == high else (float(number) / 2 - low / 2) / (high / 2 - low / 2)
 
+    def places(self, numbers: FloatArray) -> FloatArray:
+        """Return the positions of many numbers."""
+        low, high = map(float, self.ends or (0, 0))
+        return np.zeros(len(numbers)) if low == high else (numbers / 2 - low / 2) / (high / 2 - low / 2)
+
     @property
     def missing(self) -> int:
         """The code of a missing value: above all others, so that it sorts last."""

@@ -29,5 +29,7 @@ def _distinct(values: pl.Series) -> tuple[LongArray, LongArray]:
     Values are compared by 64-bit hashes: among a million, a collision is all but impossible, and they are
     much faster to compare than texts.
     """
-    _, first, number = np.unique(values.hash(seed=0).to_numpy(), return_index=True, return_inverse=True)
-    return first.astype(np.int64), number.astype(np.int64)
+    number = (values.hash(seed=0).rank("dense").cast(pl.Int64) - 1).to_numpy()
+    first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # of several rows the first one is written last
+    return first, number

@@ -16,7 +16,7 @@ _LESS_PATIENCE = 0.33  # by which power of k it is less for larger k, where pass
 _PLAIN_K = 5  # for which efforts say how many rounds there are
 _MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
-_FEWER = 0.3  # by which power of the number of rows there are fewer above
+_FEWER = 0.25  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
 _LEAST_ROUNDS = 2  # the last one is cold
 
@@ -52,8 +52,8 @@ class Schedule:
     """Tells how far the search is, how warm it is, and when it ends.
 
     A number of rounds, or with `seconds` as many as there is time for. Large k have more, two to
-    three times as many: classes are fewer then, so a round takes less time. Large tables have fewer, a third
-    as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
+    three times as many: classes are fewer then, so a round takes less time. Large tables have fewer, two
+    fifths as many at a million rows: rows find others like them sooner there, and nobody waits for hours.
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
     the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may be accepted, falls linearly to 0. It begins at a share
@@ -65,7 +65,7 @@ class Schedule:
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
         self._patience: float = _PATIENCE * (_PLAIN_K / max(_PLAIN_K, k)) ** _LESS_PATIENCE
-        more: float = min(self._effort.most, (k / _PLAIN_K) ** _MORE)
+        more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
 

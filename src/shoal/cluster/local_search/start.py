@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 2  # cuts of a group that are rolled out; the time for more is better spent on the search
+_MANY_ROWS = 50_000  # of a table: above this,
+_TRIED_IF_GROWN = 1  # none is where growth is worth its time: there it mostly loses less than cuts
 _PROBES = 8  # cells that show whether growth from single rows loses less
 _PROBE_ROWS = 500  # of such a cell that are grown, since growth takes time with their square
 _PROBE_CLASSES = 10  # at least, for large k
@@ -35,8 +37,9 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick, share: float = 1.0) 
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
     grows = _growth_wins(cell, rows, cells, workers, share)
+    tried = _TRIED_IF_GROWN if grows and len(rows) > share * _MANY_ROWS else _TRIED
     found: dict[int, Started] = {}
-    tasks = [partial(kernel.start_cell, cell, rows, *group, _TRIED, grows) for group in cells]
+    tasks = [partial(kernel.start_cell, cell, rows, *group, tried, grows) for group in cells]
     for at, result in workers.run(tasks):
         found[at] = result
         tick(len(found) / len(cells))

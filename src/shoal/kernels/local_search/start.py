@@ -9,6 +9,7 @@ import numpy as np
 from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry
 from shoal.kernels.goals import Tally
+from shoal.kernels.local_search.cell_growth import grow_cell, waiting_rows
 from shoal.kernels.local_search.cuts import (
     BEST,
     N_ENDS,
@@ -21,7 +22,6 @@ from shoal.kernels.local_search.cuts import (
     no_cuts,
     part,
 )
-from shoal.kernels.local_search.growth import GROWING, grow_classes
 from shoal.kernels.local_search.space import Cell, local_cell, n_values
 
 CUT_ONCE, CUT_ALL, GROW = range(3)
@@ -89,14 +89,18 @@ def _run(cell, way, places, tried, ends=_NOTHING, labels=_NOTHING, cuts=None):
     most = m // cell.k + 2
     low, high, size = np.zeros((most, d), np.int32), np.zeros((most, d), np.int32), np.zeros(most, np.int64)
     helpful = np.zeros(n_values(cell), np.bool_)
+    waiting = waiting_rows(cell, m if way == GROW else 0)
+    work = cut_work(cell, 0 if way == GROW else m)
     return cut_or_grow(
-        cell, way, places, tried, ends, cuts or no_cuts(), no_cuts(), cut_work(cell, m), labels, low, high,
-        size, helpful,
+        cell, way, places, tried, ends, cuts or no_cuts(), no_cuts(), work, waiting, labels, low, high, size,
+        helpful,
     )  # fmt: skip
 
 
 @entry
-def cut_or_grow(cell, way, places, tried, ends, cuts, inner, work, labels, low, high, size, helpful):
+def cut_or_grow(
+    cell, way, places, tried, ends, cuts, inner, work, waiting, labels, low, high, size, helpful
+):  # fmt: skip
     """Cut a group once, cut it with rollouts, or grow classes in it; return a number and a loss.
 
     The three are one kernel, because LLVM then optimises what they share once. The number is the size of the
@@ -111,7 +115,7 @@ def cut_or_grow(cell, way, places, tried, ends, cuts, inner, work, labels, low, 
     if way == CUT_ALL:
         loss = cut_with_rollouts(cell, places, ZERO, n, tried, 3 * cell.k, ends, cuts, inner, work)
         return ends[N_ENDS], loss
-    return grow_classes(cell, places, GROWING, n, GROWING, labels, low, high, size, helpful)
+    return grow_cell(cell, waiting, places, labels, low, high, size, helpful)
 
 
 def _write_classes(rows, begin, ids, labels, n_classes):

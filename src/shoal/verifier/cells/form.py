@@ -14,12 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from shoal.verifier.cells.dates import Precision, published_number
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PRECISION_OF: dict[str, Precision] = {"date": "day", "month": "month", "year": "year"}  # by kind
 _MEMBER = re.compile(r"(?:[^,\\\[\]{}]+|\\[,\\\[\]{}])*")
+_KEPT_ENDS = 1 << 16  # that are not read again: many ranges share an end
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 Check = Callable[[str], bool]
@@ -47,15 +49,16 @@ def ends(text: str, kind: str) -> Ends | None:
     >>> ends("[1952-09, 1953-02]", "month"), ends("[1952-09, 1953-02]", "date")
     ((23432, 23437), None)
     """
-
-    def parse(text: str) -> Decimal | int | None:
-        return number(text) if kind == "numeric" else published_number(text, PRECISION_OF[kind])
-
     parts = text[1:-1].split(", ") if _is_wrapped(text, "[]") else [text, text]
     if len(parts) != 2:
         return None
-    low, high = parse(parts[0]), parse(parts[1])
+    low, high = _end(parts[0], kind), _end(parts[1], kind)
     return None if low is None or high is None or low > high else (low, high)
+
+
+@lru_cache(_KEPT_ENDS)
+def _end(text: str, kind: str) -> Decimal | int | None:
+    return number(text) if kind == "numeric" else published_number(text, PRECISION_OF[kind])
 
 
 def number(text: str) -> Decimal | None:

@@ -59,7 +59,7 @@ def check_cells(session: Session, loaded: Loaded, recipe: Recipe) -> CellFinding
     """Look at every different cell of every quasi column; `build_classes` comes first."""
     columns = looked_at(loaded, recipe)
     cells = {name: _cells(session, loaded, published) for name, published in columns.items()}
-    tallies = {name: tally_cells(recipe, name, found) for name, found in cells.items()}
+    tallies = {name: _tally_all(recipe, name, found) for name, found in cells.items()}
     return report_cells(recipe, columns, tallies)
 
 
@@ -85,10 +85,18 @@ def looked_at(loaded: Named, recipe: Recipe) -> dict[str, list[str]]:
     return columns
 
 
-def tally_cells(recipe: Recipe, name: str, cells: Cells) -> Tally:
+def _tally_all(recipe: Recipe, name: str, cells: Cells) -> Tally:
+    """Count what is found in all different cells of a column.
+
+    If nothing is found under the first kind that it may have, it has this kind: the others are not tried.
+    """
+    return tally_cells(recipe, name, cells, most_kinds=1) and tally_cells(recipe, name, cells)
+
+
+def tally_cells(recipe: Recipe, name: str, cells: Cells, most_kinds: int | None = None) -> Tally:
     """Count what is found in the different cells of a column, or of a piece of it."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    outcomes = _outcomes(recipe, name)
+    outcomes = _outcomes(recipe, name, most_kinds)
     for cell, rows in cells:
         for outcome in outcomes(cell):
             values, total = found.get(outcome, _NONE)
@@ -184,14 +192,14 @@ def _is_tree(recipe: Recipe, name: str) -> bool:
     return recipe.columns[name].hierarchy is not None and recipe.output.values == "generalize"
 
 
-def _outcomes(recipe: Recipe, name: str) -> Outcomes:
+def _outcomes(recipe: Recipe, name: str, most_kinds: int | None) -> Outcomes:
     """Return what says all about a cell: under each kind that its column may have, what is wrong with it."""
     column = recipe.columns[name]
-    kinds = _kinds(column)
+    kinds = _kinds(column)[:most_kinds]
     as_bounds = {kind: _of_bounds(recipe, column, kind) for kind in kinds}
     as_text = {kind: _of_texts(recipe, column, kind) for kind in kinds}
     if _is_tree(recipe, name):
-        as_text = {kind: _of_nodes(recipe, name, kind) for kind in _node_kinds(recipe, name)}
+        as_text = {kind: _of_nodes(recipe, name, kind) for kind in _node_kinds(recipe, name)[:most_kinds]}
 
     def outcomes(cell: Cell) -> Iterator[tuple[str, str]]:
         if len(cell) == 2:
