@@ -89,7 +89,7 @@ def test_with_all_boxes_a_pass_of_its_own_gains_nothing_more(case):
     # After many passes over exact boxes no price can be raised alone: each row is in a box without room.
     table = Priced(case)
     raising = raising_of(table.scans, drag(table.scans), 10**9)
-    for _ in range(30):
+    for _ in range(15):
         raising.by(table.separation)
     excess, _, _ = table.separation.excess(raising.prices, None, PATIENT)
     assert (excess <= 0).all()
@@ -98,12 +98,19 @@ def test_with_all_boxes_a_pass_of_its_own_gains_nothing_more(case):
 
 @pytest.fixture(scope="module")
 def numbers():
-    """Five numbers, three of them with long tails."""
+    """Four numbers, three of them with long tails."""
     random = np.random.default_rng(3)
-    tails = np.exp(2 * random.normal(size=(400, 3)))
-    flat = random.random((400, 2))
-    table = pl.DataFrame(np.hstack([tails, flat]), schema=["a", "b", "c", "d", "e"])
+    tails = np.exp(2 * random.normal(size=(240, 3)))
+    table = pl.DataFrame(np.hstack([tails, random.random((240, 1))]), schema=["a", "b", "c", "d"])
     return shoal.encode(table, quasi=table.columns)
+
+
+def loss_of(encoded, k):
+    """What some release loses: classes of k neighbours in one column."""
+    points = [column.points[column.codes] for column in encoded.columns]
+    order = np.argsort(points[0])
+    classes = np.array_split(order, len(order) // k)
+    return sum(len(rows) * sum(np.ptp(point[rows]) for point in points) for rows in classes)
 
 
 def test_several_numbers_have_prices(numbers):
@@ -112,8 +119,7 @@ def test_several_numbers_have_prices(numbers):
     with_drag = bounds._summed(scans, bounds._dragged(scans, silent)[0], 4, 0, 0.0)
     assert found.how == "row prices by bunches of values, all rows"
     assert found.total > 1.05 * with_drag
-    # Nothing but the whole table's own box is needed to see that it is not absurd.
-    assert found.total < 5 * 400
+    assert found.total <= loss_of(numbers, 5)
 
 
 def test_more_levels_raise_more(numbers):
@@ -136,10 +142,10 @@ def test_without_time_prices_stay(numbers):
     assert raising.prices is start
 
 
-def test_mutants_are_noticed(numbers):
+def test_mutants_are_noticed():
     # Prices raised by boxes that cost too much, or hold fewer rows, are found to be infeasible.
-    few = numbers.take(np.arange(60))
-    scans = Scans(few, 5)
+    table = pl.DataFrame(np.random.default_rng(5).random((30, 3)), schema=["a", "b", "c"])
+    scans = Scans(shoal.encode(table, quasi=table.columns), 5)
     exact = Separation(scans.fixed, scans.size, 5)
 
     def worst(separation):
@@ -147,10 +153,9 @@ def test_mutants_are_noticed(numbers):
         raising.by(separation)
         return int(exact.excess(raising.prices, None, PATIENT)[0].max())
 
-    bunched = Separation(scans.fixed, scans.size, 5, 0.1)
-    assert worst(exact) <= 0
-    assert worst(bunched) <= 0
     dear = Separation(scans.fixed, scans.size, 5, 0.1)
+    assert worst(exact) <= 0
+    assert worst(dear) <= 0
     # The far ends instead of the near ones: what a bunch costs at most.
     dear.priced = dear.priced._replace(position=dear.priced.position_to, position_to=dear.priced.position)
     assert worst(dear) > 0
@@ -159,10 +164,10 @@ def test_mutants_are_noticed(numbers):
 
 def test_a_long_first_pass_is_followed_by_cheaper_ones(numbers):
     # One pass takes more than a quarter of all work: prices are raised from there, and stay feasible.
-    few = numbers.take(np.arange(60))
+    few = numbers.take(np.arange(24))
     scans = Scans(few, 5)
     separation = Separation(scans.fixed, scans.size, 5)
-    first, _, steps = separation.excess(np.zeros(60, np.int64), None, PATIENT)
+    first, _, steps = separation.excess(np.zeros(24, np.int64), None, PATIENT)
     prices = feasible_prices(separation, Plan(5, 4, 2 * steps), silent)
     assert int(prices.sum()) > 1.05 * int(-(first // 5).sum())
     assert int(separation.excess(prices, None, PATIENT)[0].max()) <= 0

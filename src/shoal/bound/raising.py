@@ -134,7 +134,8 @@ class Raising:
         at_floor = float(gained[is_at_floor].sum() / max(1, gained.sum()))
         far, further, nearer = _NEXT_FLOOR
         self._floor *= far if at_floor >= _ALL else further if is_cheap and at_floor >= _MUCH else nearer
-        # The more rows only the floor has stopped, the more room is left beside each of them.
-        hope = 1.0 if is_cheap else float(is_at_floor.sum() / max(1, is_raised.sum())) ** 2
+        # Room is left beside a row if only the floor has stopped most rows, or few rise at all.
+        stopped = float(is_at_floor.sum() / max(1, is_raised.sum()))
+        hope = 1.0 if is_cheap else max(stopped**2, 1.0 - float(is_raised.mean()))
         beyond_next = hope * np.where(is_at_floor, *_BEYOND) * gained
         return np.where(is_raised, beyond_next, _AFTER_FAILURE * beyond)
