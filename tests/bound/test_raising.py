@@ -52,7 +52,8 @@ def test_bunches_by_hand():
     shares = [round(100 * at / span) for at in bunched.priced.position[:4].tolist()]
     assert shares == [0, 40, 100, 200]
     assert [round(100 * at / span) for at in bunched.priced.position_to[:4].tolist()] == [10, 40, 100, 200]
-    assert bunched.n_boxes == 4 * 5 // 2 and exact.n_boxes == 7 * 8 // 2
+    assert bunched.n_boxes == 4 * 5 // 2
+    assert exact.n_boxes == 7 * 8 // 2
 
 
 @given(small, TENTHS, WIDTHS)

@@ -23,8 +23,8 @@ as D in steps is exact; the rounding of D is subtracted by the caller.
 *Passes* find v by going through all boxes (`kernels.excess`). They take less time if rows whose v is far
 below 0 are left at a floor: max(v_i, floor) is no less than v_i, so it is valid too. *The ascent* then
 changes prices on a working set of boxes, by subgradients of the sum of p - v, within a small distance of the
-best feasible ones; a pass makes the result feasible and adds the boxes that were missing. Where the first pass
-would take a good part of the time, `bound.raising` raises prices in cheaper ones.
+best feasible ones; a pass makes the result feasible and adds the boxes that were missing. Where the first
+pass would take a good part of the time, `bound.raising` raises prices in cheaper ones.
 """
 
 from __future__ import annotations

@@ -114,9 +114,7 @@ class Raising:
     def _total(self) -> float:
         return float(self.prices.astype(np.float64) @ self._size)
 
-    def _known(
-        self, separation: Separation, boxes: WorkingSet, prices: LongArray, least: int
-    ) -> LongArray:
+    def _known(self, separation: Separation, boxes: WorkingSet, prices: LongArray, least: int) -> LongArray:
         """Return k times v of each row, of known boxes, but no less than a floor; above 0 it is enough."""
         excess = np.full(separation.m, separation.lowest)
         if len(boxes.keys):

@@ -128,8 +128,8 @@ class _Range:
 
     span: int
     code: LongArray
-    first: LongArray
-    last: LongArray
+    first: IntArray
+    last: IntArray
 
 
 def _ranges(fixed: FixedColumns, together: float) -> list[_Range]:
@@ -137,9 +137,12 @@ def _ranges(fixed: FixedColumns, together: float) -> list[_Range]:
 
     All values of the last one are swept at once, so it is the one that has most, and they stay apart.
     """
-    given = list(zip(fixed.position, fixed.span.tolist(), strict=True))
-    order = sorted(given, key=lambda one: len(_range(*one, together).first))
-    return [_range(*one, together) for one in order[:-1]] + [_range(*one, 0.0) for one in order[-1:]]
+    spans: list[int] = fixed.span.tolist()
+    found = [_range(fixed.position[at], span, together) for at, span in enumerate(spans)]
+    order = sorted(range(len(found)), key=lambda at: len(found[at].first))
+    for last in order[-1:]:
+        found[last] = _range(fixed.position[last], spans[last], 0.0)
+    return [found[at] for at in order]
 
 
 def _range(position: IntArray, span: int, together: float) -> _Range:
