@@ -26,7 +26,8 @@ holds with these in place of C.)
 many rows as may be left out, those whose terms exceed W the most, only W is counted.
 
 *Prices* (`bound.prices`) give the highest bound, and are used wherever all boxes can be gone through. They
-begin with the sum above where it takes little time, so that they are never below it.
+begin with the sum above where it takes little time, so that they are never below it. Where there are too many
+boxes, the terms above are prices that can be raised (`bound.raising`).
 
 Costs are rounded to fixed-point integers; the largest possible rounding error is subtracted from the sum.
 """
@@ -43,7 +44,8 @@ import numpy.typing as npt
 
 from shoal.arrays import LongArray
 from shoal.bound.confidence import lower_limit
-from shoal.bound.prices import PLANS, feasible_prices
+from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
+from shoal.bound.raising import Raising
 from shoal.bound.scans import Scans, Share
 from shoal.bound.separation import Separation
 from shoal.recipe import Recipe
@@ -188,7 +190,8 @@ def lower_bound(
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
     Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct
-    quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples. For larger tables a sample
+    quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples, raised as prices if bunches
+    of values leave few enough boxes. For larger tables a sample
     of rows is compared with all rows, and the total is a lower confidence limit: an estimate.
 
     Parameters
@@ -220,7 +223,7 @@ def lower_bound(
     if (total := _by_prices(scans, may_suppress, slack, effort, tick)) is not None:
         return Bound(total + left_out * weight, False, "row prices, all rows")
     if scans.m * scans.work_of_one <= _ALL_ROWS:
-        total, how = _of_all_rows(scans, may_suppress, slack, tick)
+        total, how = _of_all_rows(scans, may_suppress, slack, effort, tick)
         return Bound(total + left_out * weight, False, how)
     total, how = _of_a_sample(scans, slack, tick)
     return Bound(total + left_out * weight, True, how)
@@ -249,11 +252,22 @@ def _by_prices(
     return max(total, _summed(scans, start, 1, may_suppress, 3 * slack))
 
 
-def _of_all_rows(scans: Scans, may_suppress: int, slack: float, tick: Share) -> tuple[float, str]:
-    """Sum the terms of all rows, with drag."""
-    terms, how = _dragged(scans, tick)
+def _of_all_rows(
+    scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
+) -> tuple[float, str]:
+    """Sum the terms of all rows, with drag; as prices, they are raised where there are several ranges."""
+    terms, how = _dragged(scans, _part(tick, 0.0, 0.6))
     # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
-    return _summed(scans, terms, scans.k - 1, may_suppress, 3 * slack), f"{how} with drag, all rows"
+    total = _summed(scans, terms, scans.k - 1, may_suppress, 3 * slack)
+    how = f"{how} with drag, all rows"
+    if len(scans.fixed.span) < 2:
+        return total, how
+    work = min(PLANS[effort].work, WORK_FOR_ONE * scans.m)
+    start = terms // (scans.k - 1)
+    raising = Raising(start, scans.size, scans.k, scans.fixed.whole, work, _part(tick, 0.6, 1.0))
+    prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))
+    raised = _summed(scans, prices, 1, may_suppress, 3 * slack)
+    return (raised, "row prices by bunches of values, all rows") if raised > total else (total, how)
 
 
 def _dragged(scans: Scans, tick: Share) -> tuple[LongArray, str]:
@@ -267,10 +281,9 @@ def _dragged(scans: Scans, tick: Share) -> tuple[LongArray, str]:
 def _summed(scans: Scans, terms: LongArray, times: int, may_suppress: int, slack: float) -> float:
     """Sum terms, given in fixed-point steps and so many times, over all rows; less a slack for each row."""
     fixed = scans.fixed
-    whole = int(fixed.span.sum()) + int(fixed.trees.height[fixed.trees.node_at].sum())
     # Python's own integers: the sum may need more than 64 bits.
     total: int = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
-    total -= _above(terms - whole * times, scans.size, may_suppress)
+    total -= _above(terms - fixed.whole * times, scans.size, may_suppress)
     return float(max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit))
 
 

@@ -23,7 +23,8 @@ as D in steps is exact; the rounding of D is subtracted by the caller.
 *Passes* find v by going through all boxes (`kernels.excess`). They take less time if rows whose v is far
 below 0 are left at a floor: max(v_i, floor) is no less than v_i, so it is valid too. *The ascent* then
 changes prices on a working set of boxes, by subgradients of the sum of p - v, within a small distance of the
-best feasible ones; a pass makes the result feasible and adds the boxes that were missing.
+best feasible ones; a pass makes the result feasible and adds the boxes that were missing. Where the first
+pass would take a good part of the time, `bound.raising` raises prices in cheaper ones.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import FloatArray, LongArray
+from shoal.bound.raising import Raising
 from shoal.bound.separation import Separation
 from shoal.bound.working_set import WorkingSet
 
@@ -56,7 +58,8 @@ _SOFT_STEP = 0.3
 _FURTHEST = 10.0  # times the mean price: no single step is longer
 _WEIGHING, _LOADING = 4, 8  # steps of a pass that take as long as weighing, or loading, one row of a box
 _CALL = 20_000  # and as calling the kernel that does it
-_FOR_ONE = 1_000_000  # steps for each tuple, at most: small tables need less
+WORK_FOR_ONE = 1_000_000  # steps for each tuple, at most: small tables need less
+_LONG_PASS = 2  # first passes would be all the work: if it is longer, prices are raised in cheaper ones
 _PATIENCE = 6  # rounds without gain, after which the ascent ends
 _BETWEEN = (0.15, 0.3, 0.5, 0.75, 1.0)  # where on the way from the best to the last prices a round may begin
 
@@ -109,7 +112,7 @@ class Ascent:
     """The best feasible prices so far, and the boxes that matter."""
 
     def __init__(self, separation: Separation, plan: Plan, tick: Share, start: LongArray | None) -> None:
-        plan = replace(plan, work=min(plan.work, _FOR_ONE * separation.m))
+        plan = replace(plan, work=min(plan.work, WORK_FOR_ONE * separation.m))
         self._separation, self._plan, self._tick = separation, plan, tick
         self._k, self._size = separation.k, separation.priced.size
         self._boxes = WorkingSet(separation)
@@ -127,6 +130,8 @@ class Ascent:
         known: LongArray | None = None
         for number in range(self._plan.passes):
             excess = self._pass(known, 0)
+            if excess is None and number == 0:
+                return self._raised()
             if excess is None or self._work >= self._plan.work:
                 return self._best
             if number + 1 < self._plan.passes:
@@ -143,6 +148,13 @@ class Ascent:
         self._tick(1.0)
         return self._best
 
+    def _raised(self) -> LongArray | None:
+        """Raise the first prices in cheaper passes; None if there is no time for any."""
+        work = self._plan.work + self._plan.work // 2
+        raising = Raising(self._prices, self._size, self._k, self._separation.whole, work, self._tick)
+        raising.by(self._separation)
+        return self._best if raising.prices is self._prices else raising.prices
+
     @property
     def _mean(self) -> float:
         """The mean of the best prices."""
@@ -158,7 +170,8 @@ class Ascent:
 
     def _pass(self, known: LongArray | None, margin: int) -> LongArray | None:
         """Go through all boxes at the current prices; note the best feasible prices. None: no time left."""
-        left = 2 * self._plan.work - self._work
+        is_first = known is None
+        left = self._plan.work // _LONG_PASS if is_first else 2 * self._plan.work - self._work
         found = self._separation.excess(self._prices, known, left, margin)
         if found is None:
             return None

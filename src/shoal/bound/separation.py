@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -21,13 +22,17 @@ class Separation:
     size : ndarray of int64
         How many rows have each.
     k : int
+    together : float, default 0
+        Neighbouring values of a range that are no further apart than this share of it are taken together,
+        except in one range. Boxes then cost too little, and excess is too high: never too low.
     """
 
-    def __init__(self, fixed: FixedColumns, size: LongArray, k: int) -> None:
-        from shoal.kernels.excess import LOWEST, empty_walk
+    def __init__(self, fixed: FixedColumns, size: LongArray, k: int, together: float = 0.0) -> None:
+        from shoal.kernels.excess import HIGHEST, LOWEST, empty_walk
 
-        self.k, self.m, self.lowest = k, len(size), LOWEST
-        self.priced = priced_tuples(fixed, size)
+        self.k, self.m, self.lowest, self.highest = k, len(size), LOWEST, HIGHEST
+        self.priced = priced_tuples(fixed, size, together)
+        self.whole = fixed.whole
         self._trees = fixed.trees
         self._walk = empty_walk(self.priced)
         last = self.priced.code[-1]
@@ -41,14 +46,19 @@ class Separation:
         return prod(levels) * prod(n * (n + 1) // 2 for n in values)
 
     def excess(
-        self, prices: LongArray, known: LongArray | None, steps: int, margin: int = 0
+        self,
+        prices: LongArray,
+        known: LongArray | None,
+        steps: int,
+        margin: int = 0,
+        enough: int | None = None,
     ) -> tuple[LongArray, IntArray, int] | None:
         """Return k times the greatest excess of a box over each tuple, those boxes, and the steps taken.
 
         None if it takes too long. `known` is any excess that some box has, k times; with a `margin`, the
-        greatest is no more than that above the result.
+        greatest is no more than that above the result. Tuples with more than `enough` get `highest`.
         """
-        from shoal.kernels.excess import STEPS_LEFT, greatest_excess
+        from shoal.kernels.excess import ENOUGH, STEPS_LEFT, greatest_excess
 
         walk = self._walk
         walk.price[:] = prices
@@ -56,6 +66,7 @@ class Separation:
         walk.by_value[0] = self.by_value
         walk.begin[0], walk.end[0] = 0, self.m
         walk.state[STEPS_LEFT] = steps
+        walk.state[ENOUGH] = self.highest if enough is None else enough
         excess = np.full(self.m, self.lowest) if known is None else known.copy()
         box = np.full((self.m, 2 * len(self.priced.code)), -1, np.int32)
         if not greatest_excess(self.priced, self.k, margin, 0, 1, walk, excess, box):
@@ -74,12 +85,12 @@ class Separation:
             cost += priced.height[node]
         for col in range(n_tree, n):
             at = priced.position_at[col - n_tree]
-            wide = priced.position[at + high[:, col]].astype(np.int64) - priced.position[at + low[:, col]]
-            cost += np.minimum(wide, priced.span[col - n_tree])
+            wide = priced.position[at + high[:, col]].astype(np.int64) - priced.position_to[at + low[:, col]]
+            cost += np.clip(wide, 0, priced.span[col - n_tree])
         return np.ascontiguousarray(low), np.ascontiguousarray(high), cost
 
 
-def priced_tuples(fixed: FixedColumns, size: LongArray) -> Any:
+def priced_tuples(fixed: FixedColumns, size: LongArray, together: float = 0.0) -> Any:
     """Return tuples as `kernels.excess` takes them: trees by their nodes, then ranges by their values."""
     from shoal.kernels.excess import Priced
 
@@ -96,21 +107,60 @@ def priced_tuples(fixed: FixedColumns, size: LongArray) -> Any:
         nodes += [level + begins[at] for level in levels]
         n_levels.append(len(levels))
         codes.append(fixed.leaf[at])
-    values = [np.unique(column, return_inverse=True) for column in fixed.position]
-    order = sorted(range(len(values)), key=lambda at: len(values[at][0]))
-    codes += [values[at][1].ravel() for at in order]
-    sizes = [len(values[at][0]) for at in order]
+    ranges = _ranges(fixed, together)
     return Priced(
         size=size,
-        code=np.ascontiguousarray(codes, np.int32).reshape(len(codes), len(size)),
+        code=np.ascontiguousarray([*codes, *(part.code for part in ranges)], np.int32).reshape(-1, len(size)),
         level_at=np.cumsum([0, *n_levels], dtype=np.int64),
         node_at=np.cumsum([0, *map(len, nodes)], dtype=np.int64),
-        node=np.concatenate([*nodes, np.zeros(0, np.int32)]).astype(np.int32),
+        node=_joined(nodes),
         height=trees.height,
-        position=np.concatenate([*(values[at][0] for at in order), np.zeros(0, np.int32)]).astype(np.int32),
-        position_at=np.cumsum([0, *sizes], dtype=np.int64),
-        span=fixed.span[order],
+        position=_joined([part.first for part in ranges]),
+        position_to=_joined([part.last for part in ranges]),
+        position_at=np.cumsum([0, *(len(part.first) for part in ranges)], dtype=np.int64),
+        span=np.array([part.span for part in ranges], np.int32),
     )
+
+
+@dataclass(frozen=True)
+class _Range:
+    """One range: the number of each tuple's value, and the positions that values taken together have."""
+
+    span: int
+    code: LongArray
+    first: IntArray
+    last: IntArray
+
+
+def _ranges(fixed: FixedColumns, together: float) -> list[_Range]:
+    """Number the values of each range, in the order in which ranges are settled.
+
+    All values of the last one are swept at once, so it is the one that has most, and they stay apart.
+    """
+    spans: list[int] = fixed.span.tolist()
+    found = [_range(fixed.position[at], span, together) for at, span in enumerate(spans)]
+    order = sorted(range(len(found)), key=lambda at: len(found[at].first))
+    for last in order[-1:]:
+        found[last] = _range(fixed.position[last], spans[last], 0.0)
+    return [found[at] for at in order]
+
+
+def _range(position: IntArray, span: int, together: float) -> _Range:
+    values, code = np.unique(position, return_inverse=True)
+    begins = [0]
+    for at in range(1, len(values) if together else 0):
+        # Missing values lie outside the range, and stay alone.
+        if values[at] - values[begins[-1]] > together * span or values[at] > span:
+            begins.append(at)
+    if not together:
+        return _Range(span, code.ravel(), values, values)
+    number = np.searchsorted(begins, np.arange(len(values)), side="right") - 1
+    ends = np.array([*begins[1:], len(values)]) - 1
+    return _Range(span, number[code.ravel()], values[begins], values[ends])
+
+
+def _joined(arrays: list[Any]) -> IntArray:
+    return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)
 
 
 def _levels(parent: IntArray, height: IntArray, leaf_node: IntArray) -> list[IntArray]:

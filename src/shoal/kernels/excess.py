@@ -4,7 +4,8 @@ The excess of a box with at least k rows is the sum of the k highest prices insi
 All boxes are gone through, column by column: trees first, then ranges. A tree is cut at each height into its
 highest nodes there, and a box takes one of them. A range is cut into blocks of first and of last values,
 which are halved until each is one value; in the last range, all last values of a first value are gone
-through in one sweep.
+through in one sweep. In the other ranges, neighbouring values may be taken together: then a box holds all of
+them, costs what the nearest ends are apart, and has at least the excess of any box that it stands for.
 
 What is settled so far costs something, and no box inside can have more excess than the k highest prices of
 the rows left, less k times that cost. If no row left has so little excess so far, the rest is skipped.
@@ -21,7 +22,9 @@ from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import sort_front
 
 STEPS_LEFT = 0  # of the state of a walk
+ENOUGH = 1  # also of the state: an excess above it need not be known exactly
 LOWEST = -(1 << 62)  # excess of a tuple for which no box has been found
+HIGHEST = 1 << 61  # excess of a tuple that has more than enough
 _HALVINGS = 66  # open blocks of one range: two for each halving of first and of last values
 _NARROWED = 3  # times that a sweep's room is computed again
 
@@ -36,6 +39,7 @@ class Priced(NamedTuple):
     node: np.ndarray  # int32 (leaves of all levels): the highest node of the level over each leaf
     height: np.ndarray  # int32 (nodes of all trees): fixed-point cost
     position: np.ndarray  # int32 (values of all ranges): missing values lie at 2 x span
+    position_to: np.ndarray  # int32 (values of all ranges): the last of those taken together, else the same
     position_at: np.ndarray  # int64 (n_range): where a range's positions begin
     span: np.ndarray  # int32 (n_range): the cost of a whole range
 
@@ -75,7 +79,7 @@ class Walk(NamedTuple):
     found: np.ndarray  # int64 (m): excess by last value
     found_end: np.ndarray  # int64 (m): where the last value ends
     room: np.ndarray  # int64 (halvings, 3): open blocks of first values: from, to, the room left
-    state: np.ndarray  # int64 (1): STEPS_LEFT
+    state: np.ndarray  # int64 (2): STEPS_LEFT, ENOUGH
 
 
 def empty_walk(priced: Priced) -> Walk:
@@ -94,7 +98,8 @@ def empty_walk(priced: Priced) -> Walk:
         value=np.zeros((n, m), np.int64), n_open=n_open, block=np.zeros((n, _HALVINGS, 4), np.int64),
         lo=lo, hi=hi, rank=numbers[3, :m], place=numbers[4, :m], place_by_price=numbers[5, :m],
         rank_at=numbers[6, :m], taken=numbers[7], start=numbers[8], found=numbers[9, :m],
-        found_end=numbers[10, :m], room=np.zeros((_HALVINGS, 3), np.int64), state=np.zeros(1, np.int64),
+        found_end=numbers[10, :m], room=np.zeros((_HALVINGS, 3), np.int64),
+        state=np.array([0, HIGHEST]),
     )  # fmt: skip
 
 
@@ -215,9 +220,10 @@ def open_range(priced, walk, depth):
 
 @inner
 def width(priced, col, low, high):
-    """Return what a range from one value to another costs."""
+    """Return what a range from one value to another costs; if several are taken together, at least."""
     at = priced.position_at[col]
-    return np.int64(min(priced.position[at + high] - priced.position[at + low], priced.span[col]))
+    wide = min(priced.position[at + high] - priced.position_to[at + low], priced.span[col])
+    return np.int64(max(0, wide))
 
 
 @inner
@@ -409,8 +415,11 @@ def sweep(priced, walk, depth, k, at, span, room):
 
 @inner
 def note(walk, one, value, low, high, excess, box):
-    """Raise the excess of a tuple and note the box. Writes `excess`, `box`."""
-    excess[one] = value
+    """Raise the excess of a tuple and note the box. Writes `excess`, `box`.
+
+    A tuple that has enough is out of the way: nothing is searched for its sake any more.
+    """
+    excess[one] = value if value <= walk.state[ENOUGH] else np.int64(HIGHEST)
     n = walk.lo.shape[0]
     for col in range(n):
         box[one, col] = walk.lo[col]
@@ -505,8 +514,8 @@ def greatest_excess(priced, k, margin, share, n_shares, walk, excess, box):
     """Raise the excess of each tuple to the greatest of any box that holds it. Writes `excess`, `box`.
 
     `excess` begins with any excess that a box has, or lower. Boxes that have no more than `margin` above it
-    are passed over. `walk` has all tuples at depth 0. Returns whether the steps were enough: if not, the
-    result is of no use.
+    are passed over. A tuple with more than ENOUGH gets HIGHEST. `walk` has all tuples at depth 0. Returns
+    whether the steps were enough: if not, the result is of no use.
     """
     n_columns, n_range = priced.code.shape[0], priced.span.shape[0]
     n_tree = n_columns - n_range

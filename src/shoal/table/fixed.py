@@ -31,6 +31,11 @@ class FixedColumns:
     leaf: npt.NDArray[np.int32]  # (n_tree, n)
     trees: Any  # kernels.trees.Trees
 
+    @property
+    def whole(self) -> int:
+        """The cost of a row that is generalized completely."""
+        return int(self.span.sum()) + int(self.trees.height[self.trees.node_at].sum())
+
 
 def fixed_columns(
     encoded: Encoded, rows: npt.NDArray[np.int64], reading: Reading | Mapping[str, Reading] = "height"
