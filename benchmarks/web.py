@@ -1,10 +1,11 @@
 """Time the page on a large table, and compare the preview with what runs then lose.
 
     python -m benchmarks.web [ROWS]              a page and 20 previews of synthetic census data
+    python -m benchmarks.web --browser [ROWS]    the preview as somebody sees it who types another k
     python -m benchmarks.web --accuracy [ROWS]   previews beside runs, on Adult and on census data
 
-The server is called without a network. Its first preview, which reads the table and loads kernels, is timed
-by itself.
+Except with `--browser`, the server is called without a network. Its first preview, which reads the table
+and loads kernels, is timed by itself.
 """
 
 from __future__ import annotations
@@ -75,6 +76,35 @@ def pages(rows: int) -> None:
     print(f"preview: first {cold:.2f} s, then median {median(times):.2f} s, slowest {max(times):.2f} s")
 
 
+def browser(rows: int) -> None:
+    """Type values of k into the page in Chromium, and time how long the preview takes to change."""
+    from playwright.sync_api import sync_playwright
+    from tests.web.browsing import chromium
+    from tests.web.serving import serving
+
+    from shoal.datasets import census
+
+    times = []
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as served, sync_playwright() as play:
+        census(rows, seed=0).write_csv(Path(folder) / "census.csv")
+        served.client().post("/api/projects", json={"file": "census.csv"}).raise_for_status()
+        page = play.chromium.launch(executable_path=chromium()).new_page()
+        page.goto(f"{served.address}/?token={served.settings.token}")
+        page.goto(f"{served.address}/projects/census/goals")
+        page.wait_for_selector("#preview:not([aria-busy]) :text-matches('%')", timeout=60_000)
+        for k in (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100):
+            before = page.inner_text("#preview")
+            begin = time.perf_counter()
+            page.fill("#k", str(k))
+            page.keyboard.press("Tab")
+            page.wait_for_function(
+                "before => document.getElementById('preview').innerText !== before", arg=before, polling=20
+            )
+            times.append(time.perf_counter() - begin)
+    print(f"{rows:,} rows, in Chromium: a new preview after {median(times):.2f} s (median of {len(times)}),")
+    print(f"{max(times):.2f} s at most")
+
+
 def accuracy(rows: int) -> None:
     """Compare previews with runs at the effort that `auto` chooses."""
     from benchmarks.processes import adult_folder
@@ -111,7 +141,8 @@ def accuracy(rows: int) -> None:
 def main() -> None:
     given = [text for text in sys.argv[1:] if not text.startswith("-")]
     rows = int(given[0]) if given else 1_000_000
-    accuracy(rows) if "--accuracy" in sys.argv else pages(rows)
+    work = accuracy if "--accuracy" in sys.argv else browser if "--browser" in sys.argv else pages
+    work(rows)
 
 
 if __name__ == "__main__":

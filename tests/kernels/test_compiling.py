@@ -242,7 +242,7 @@ def names(job):
 clustering = names("local-search")
 print(len(clustering), len(names("bound")), *clustering)
 """
-MOST_WITHOUT_GOALS, MOST_OF_THE_BOUND = 125, 65
+MOST_WITHOUT_GOALS, MOST_OF_THE_BOUND = 140, 65
 
 
 def test_a_demo_compiles_few_functions_and_none_for_goals(tmp_path):
