@@ -11,8 +11,9 @@ BLOCK_ROWS = 3000
 _BLOCK_CLASSES = 60  # at least, for large k
 _MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
 _WARMTH = 1.5  # the first temperature, in what a row costs on average
-_PATIENCE = 2.0  # what a step may make worse before passes repair it, in what a class loses on average
-_LESS_PATIENCE = 0.33  # by which power of k it is less for larger k, where passes take longer
+# What a step may make worse before passes repair it, in what a class loses on average: up to k = `_PLAIN_K`,
+# and at least. In between it falls with a power of k, as passes take longer.
+_PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
 _PLAIN_K = 5  # for which efforts say how many rounds there are
 _MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
@@ -64,7 +65,8 @@ class Schedule:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
-        self._patience: float = _PATIENCE * (_PLAIN_K / max(_PLAIN_K, k)) ** _LESS_PATIENCE
+        patience: float = _PATIENCE * (_PLAIN_K / max(_PLAIN_K, k)) ** _LESS_PATIENCE
+        self._patience = max(_LEAST_PATIENCE, patience)
         more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
