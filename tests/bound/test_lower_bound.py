@@ -15,6 +15,7 @@ import shoal
 from shoal.bound import lower_bound as bounds
 from shoal.bound.confidence import lower_limit
 from shoal.bound.lower_bound import Bound, lower_bound, recipe_bound
+from shoal.bound.raising import Raising
 from shoal.bound.scans import Scans
 from shoal.kernels.nearest import SOME
 from shoal.recipe import Recipe
@@ -165,6 +166,7 @@ def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
     forms = Forms(case)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds, "_MAX_PRICED", 0)
+        patch.setattr(Raising, "by_bunches", lambda raising, _: raising.prices)
         found = lower_bound(forms.encoded, forms.k)
     box = reference.smallest_box(*forms.args)
     assert is_just_below(found.total, sum(reference.with_drag(*forms.args, box)))
@@ -178,6 +180,7 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounds, "_MAX_SEARCHED", -1)
         patch.setattr(bounds, "_MAX_PRICED", 0)
+        patch.setattr(Raising, "by_bunches", lambda raising, _: raising.prices)
         found = lower_bound(forms.encoded, forms.k)
     near = reference.nearest_row(*forms.args)
     box = reference.smallest_box(*forms.args)

@@ -96,7 +96,7 @@ def test_the_seed_of_the_method_has_no_part_in_it():
 
 
 def test_a_seed_that_can_be_guessed_is_warned_of():
-    with pytest.warns(KnownSeedWarning, match="small enough to be guessed"):
+    with pytest.warns(KnownSeedWarning, match="small enough to be found by trying"):
         shoal.anonymize(table(), recipe(secrets={"seed": 7}), bound=False)
 
 

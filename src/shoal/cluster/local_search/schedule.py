@@ -32,7 +32,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(rounds=7, steps=1.5, most=2.0),
+    "quick": Effort(rounds=8, steps=1.5, most=2.0),
     "normal": Effort(rounds=21, steps=4.0, most=2.6),
     "high": Effort(rounds=100, steps=4.0, most=2.6),
 }
