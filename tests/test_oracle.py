@@ -8,7 +8,7 @@ from hypothesis import given
 
 import shoal
 from shoal.recipe import Recipe
-from tests.profiles import few
+from tests.profiles import few, slow
 from tests.strategies import tables
 
 with warnings.catch_warnings():
@@ -28,6 +28,7 @@ def test_pycanon_finds_the_same_k(case):
     assert anonymity.k_anonymity(frame, case.recipe.quasi) == release.k
 
 
+@slow
 def test_pycanon_finds_the_same_k_on_adult8(adult8, tmp_path):
     recipe = Recipe.load(adult8)
     path = shoal.anonymize(recipe).write(tmp_path / "adult.csv")

@@ -24,6 +24,7 @@ from shoal.table.encode import encode
 from shoal.table.write import manifest_path, sha256
 from shoal.workflow.prepare import prepare
 from tests.composition.test_by_hand import some_release, two_views
+from tests.profiles import slow
 from tests.reference import composition as twin
 from tests.reference.nonhomogeneous import ANY
 from tests.strategies import leaves, nested, parents
@@ -248,6 +249,7 @@ def by_hand(originals, classes, shown=("ill",)):
     return Case(columns, sensitive, [(["age"], numbers[0]), (["zip"], numbers[1])], 2)
 
 
+@slow
 def test_what_it_misses_and_what_it_refuses_without_need():
     people, tables = Counter(), Counter()
     for seed in range(200):

@@ -30,6 +30,7 @@ from tests.kernels.calling import (
     search,
 )
 from tests.kernels.test_space import Rows, good_classes, labels_of, plain_rows, rows_with_goals
+from tests.profiles import few
 from tests.reference.kmember import NumericColumn
 from tests.strategies import Case
 
@@ -201,6 +202,7 @@ def test_everything_is_right_after_every_step(searched, kinds, accepts):
     check_steps(searched, kinds, accepts)
 
 
+@few()
 @given(searches(rows_with_goals(max_k=3)), some_kinds, some_accepted)
 def test_everything_is_right_after_every_step_under_goals(searched, kinds, accepts):
     check_steps(searched, kinds, accepts)

@@ -16,6 +16,7 @@ from shoal.recipe import Recipe
 from shoal.recode.publish import publish, publish_ring
 from shoal.table.encode import encode
 from shoal.table.write import manifest_path
+from tests.profiles import slow
 
 
 def letters(n_rows, first="a"):
@@ -206,6 +207,7 @@ def test_each_view_names_its_columns():
     assert remark.startswith("View 1: Column `text`")
 
 
+@slow
 def test_twelve_thousand_texts_make_a_small_file_of_small_classes(tmp_path):
     draw = random.Random(1)
     raw = tmp_path / "raw.csv"

@@ -16,6 +16,7 @@ from shoal.engine.spark.input import read_input
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from tests.engine.spark.made import people, persisted, recipe, texts
+from tests.profiles import slow
 
 N_ROWS = 400
 
@@ -78,6 +79,7 @@ def test_everything_that_a_recipe_can_name_is_read(spark: Any, inputs: Path, tab
         assert "Exception" not in str(caught.value)
 
 
+@slow
 def test_the_command_writes_what_one_machine_writes(
     spark: Any, inputs: Path, table: pl.DataFrame, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ def test_a_folder_is_written_replaced_and_kept_until_another_is_verified(
     assert again["out.parquet/part-00000.parquet"] == first["out.parquet/part-00000.parquet"]
 
 
+@slow
 def test_the_manifest_of_a_folder_is_signed(release: shoal.Release, tmp_path: Path) -> None:
     target, key = tmp_path / "out.csv", make_keys(tmp_path / "key.pem")[1]
     release.write(target, sign=tmp_path / "key.pem")
