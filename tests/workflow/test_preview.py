@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.bound.nearest_rows import nearest_distances
 from shoal.datasets import census, census_recipe
-from shoal.engine.cells.neighbourhoods import Draws, neighbourhoods
+from shoal.engine.cells.neighbourhoods import Draws, Neighbourhoods
 from shoal.privacy.feasible import Counted, faults_of_counts
 from shoal.recipe import Recipe
 from shoal.recipe.goals import AlphaK, LDiversity
@@ -110,7 +110,7 @@ def test_cells_around_draws_part_the_table(people):
     fixed = fixed_columns(encoded_of(people, census_recipe()), np.arange(9000))
     draws = Draws(fixed)
     assert draws.chance.sum() == pytest.approx(1)
-    chains = neighbourhoods(fixed, draws, 500, 400)
+    chains = Neighbourhoods(fixed, draws, 500).chains(400)
     for chain in chains:
         assert len(chain[0].rows) == 9000
         for above, below in pairwise(chain):
@@ -121,6 +121,21 @@ def test_cells_around_draws_part_the_table(people):
     assert sorted(row for cell in cells for row in cell.rows.tolist()) == list(range(9000))
     assert sum(cell.expected for cell in cells) == pytest.approx(1)
     assert all(abs(len(cell.drawn) - 500 * cell.expected) < 15 for cell in cells)
+
+
+def test_cells_do_not_depend_on_the_sizes_asked_for_before(people):
+    fixed = fixed_columns(encoded_of(people, census_recipe()), np.arange(9000))
+    draws = Draws(fixed)
+    around = Neighbourhoods(fixed, draws, 40)
+    for room in (50, 400, 100, 1600, 50):  # of cells above 50 rooms, some cuts are shared
+        alone = Neighbourhoods(fixed, draws, 40).chains(room)
+        together = around.chains(room)
+        assert [[cell.rows.tolist() for cell in chain] for chain in together] == [
+            [cell.rows.tolist() for cell in chain] for chain in alone
+        ]
+        assert [chain[-1].drawn.tolist() for chain in together] == [
+            chain[-1].drawn.tolist() for chain in alone
+        ]
 
 
 def test_nearest_distances_are_those_of_all_pairs():

@@ -71,22 +71,28 @@ def set_text(members: Sequence[str]) -> str:
 
 def split_ranges(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Return both ends of the ranges among many texts; null for any other text, and for one with escapes."""
-    ends = texts.str.slice(1).str.head(-1).str.split_exact(", ", 2)
-    low, high, more = (ends.struct.field(f"field_{at}") for at in range(3))
-    is_plain = _is_wrapped(texts, "[", "]") & ~texts.str.contains("\\", literal=True)
-    is_pair = (is_plain & high.is_not_null() & more.is_null()).fill_null(False)
-    return low.set(~is_pair, None), high.set(~is_pair, None)
+    # Few queries: each method of a Series is one of its own, which takes longer than its work on few texts.
+    text = pl.col("text")
+    ends = text.str.slice(1).str.head(-1).str.split_exact(", ", 2)
+    is_plain = _is_wrapped(text, "[", "]") & ~text.str.contains("\\", literal=True)
+    found = texts.to_frame("text").select(ends.alias("ends"), is_plain.alias("is_plain"))
+    low, high, more = found["ends"].struct.unnest()
+    is_pair = found["is_plain"] & high.is_not_null() & more.is_null()
+    pairs = pl.select(pl.when(is_pair).then(low).alias("low"), pl.when(is_pair).then(high).alias("high"))
+    return pairs["low"], pairs["high"]
 
 
 def value_texts(texts: pl.Series) -> pl.Series:
     """Format many raw values as `value_text` does."""
-    wrapped = _is_wrapped(texts, "[", "]") | _is_wrapped(texts, "{", "}")
-    looks = wrapped | texts.is_in(["", LOST]) | texts.str.starts_with("\\")
-    return texts.zip_with(~looks.fill_null(False), "\\" + texts)
+    text = pl.col("text")
+    wrapped = _is_wrapped(text, "[", "]") | _is_wrapped(text, "{", "}")
+    looks = wrapped | text.is_in(["", LOST]) | text.str.starts_with("\\")
+    escaped = pl.when(looks).then("\\" + text).otherwise(text)
+    return texts.to_frame("text").select(escaped.alias(texts.name)).to_series()
 
 
-def _is_wrapped(texts: pl.Series, first: str, last: str) -> pl.Series:
-    return texts.str.starts_with(first) & texts.str.ends_with(last)
+def _is_wrapped(text: pl.Expr, first: str, last: str) -> pl.Expr:
+    return text.str.starts_with(first) & text.str.ends_with(last)
 
 
 def range_texts(low: pl.Series, high: pl.Series) -> pl.Series:

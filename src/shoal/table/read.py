@@ -134,10 +134,11 @@ def _is_usable(dtype: pl.DataType) -> bool:
 
 
 def _cleaned_texts(texts: pl.Series, missing: list[str]) -> pl.Series:
-    texts = texts.str.strip_chars()
-    if (texts.str.len_bytes() != texts.str.len_chars()).any():  # ASCII is already in NFC
-        texts = texts.str.normalize("NFC")
-    return texts.set(texts.is_in(missing), None)
+    text = pl.col("text")
+    frame = texts.to_frame("text").select(text.str.strip_chars())
+    if frame.select((text.str.len_bytes() != text.str.len_chars()).any()).item():  # ASCII is already in NFC
+        frame = frame.select(text.str.normalize("NFC"))
+    return frame.select(pl.when(~text.is_in(missing)).then(text).alias(texts.name)).to_series()
 
 
 def _unreadable(path: Path, why: str) -> DataError:

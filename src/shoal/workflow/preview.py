@@ -11,7 +11,7 @@ compare a class with the release are compared with the counts of the whole table
 How good it is. The borders of cells cost a little, and a quick search loses about 4 % more than one at
 normal effort, so most estimates are somewhat too high. `docs/web.md` has figures, `benchmarks.web` makes
 them. If goals can be met in large cells only, these are thinned, and the estimate is rough. A table of up to
-`WHOLE` rows is searched whole.
+`preview_search.WHOLE` rows is searched whole.
 
 The floor is the mean distance of some rows to their (k - 1)-th nearest row of the whole table: no release
 loses less, whatever the method and the goals, except that the mean of the rows drawn is an estimate of the
@@ -31,46 +31,30 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray, LongArray
+from shoal.arrays import IntArray
 from shoal.bound.nearest_rows import nearest_distances
 from shoal.cluster.clusterer import check_feasible
 from shoal.cluster.registry import METHODS, MethodInfo, choose
 from shoal.dangers import Danger, Values, unique_raw
-from shoal.engine.cells.clustering import cell_view, line_of, recipe_of_cells
-from shoal.engine.cells.counts import CellCount, Feasible
-from shoal.engine.cells.neighbourhoods import Draws, Neighbourhood, evenly, neighbourhoods
-from shoal.engine.clustering import cluster, rows_with_values
-from shoal.engine.risk_goals import cluster_within_risk
-from shoal.errors import Fault, InfeasibleError, ShoalError
-from shoal.measure.loss import loss
-from shoal.measure.readings import tight_costs
+from shoal.engine.clustering import rows_with_values
+from shoal.errors import Fault, ShoalError
 from shoal.privacy.feasible import Counted, faults_of_counts
 from shoal.privacy.goalset import people_by_value
 from shoal.recipe import Recipe, Shape
 from shoal.recipe.goals import AverageRisk, Goal
 from shoal.report.numbers import rounded
-from shoal.table.columns import Encoded, QuasiColumn, RangeColumn
+from shoal.table.columns import Encoded, QuasiColumn
 from shoal.table.encode import encoded_column, encoded_columns, label_codes
-from shoal.table.fixed import fixed_columns
 from shoal.table.frames import series
 from shoal.table.induced import with_induced
 from shoal.table.orders import with_orders
 from shoal.table.sensitive import person_codes, sensitive_columns
 from shoal.workflow.prepare import supposed_rules
+from shoal.workflow.preview_search import Place, Search, placed
 
-WHOLE = 8_000  # rows of a table that is searched whole
-ROWS, ROWS_WITH_GOALS = 10_000, 5_000  # that are searched of a larger table, about
-_DRAWS = 40
-_FEWEST_DRAWS = 10  # for large k, whose cells are large
-_CLASSES = 24  # that a cell has room for
-_MOST_ROWS = 2_000  # of a cell; a larger one is thinned, and k with it
-_FEWEST_ROWS = 200
-_NEAREST_ROWS = 400  # rows drawn for the floor
-_LOOKED_UP = 200_000_000  # distances for the floor, above which fewer rows are drawn
-_LEAST_NEAREST = 100
+_FEWEST_DISTANCES = 512  # of a row, in order: one scan of the table for most k
 _KEPT = 6  # encodings
 _RULE_ROWS = 20_000  # rows in which rules between columns are counted
-_ROUGH_SHARE = 0.25  # of the rows of a cell; few rows meet a goal less often than many like them
 _ROUGH = "The goals need classes from all over the table. This estimate is rough, and may be far too high."
 _T = TypeVar("_T")
 
@@ -131,20 +115,6 @@ class PreviewResult:
         }
 
 
-@dataclass(frozen=True, repr=False)
-class _Place:
-    """The quasi columns of all rows that can be released, and what is drawn from them."""
-
-    encoded: Encoded  # in the order of the input
-    lines: dict[str, Any]
-    inside: LongArray  # the rows of the table
-    draws: Draws
-    chains: dict[int, list[list[Neighbourhood]]]  # by the rows that cells should have
-    unit: float  # what a row can lose, in fixed point
-    nearest: LongArray
-    distances: dict[int, IntArray]  # of these rows, by how many there are for each
-
-
 class Preview:
     """Previews of one table. What is encoded once is used again while k and the goals change.
 
@@ -171,7 +141,7 @@ class Preview:
         self._columns: dict[Hashable, QuasiColumn] = {}
         self._counted: dict[Hashable, Counted] = {}
         self._recipes: OrderedDict[Hashable, Recipe] = OrderedDict()
-        self._places: OrderedDict[Hashable, _Place] = OrderedDict()
+        self._places: OrderedDict[Hashable, Place] = OrderedDict()
         self._people: dict[str, IntArray | None] = {}
 
     def preview(self, recipe: Recipe) -> PreviewResult:
@@ -217,7 +187,7 @@ class Preview:
             return self._result(recipe, problems=tuple(faults), floor=floor)
         method, asked, notes = _tried(found)
         whole = self._encoded(place, found, counted, person)
-        search = _Search(whole, place, asked, method)
+        search = Search(whole, place, asked, method)
         gcp, rows = search.estimate()
         notes += (_ROUGH,) if search.is_rough else ()
         n_missing = self.table.height - whole.n_rows  # rows that are left out lose everything
@@ -250,7 +220,7 @@ class Preview:
         completed._base = recipe.resolve("")
         return completed
 
-    def _place(self, recipe: Recipe) -> _Place:
+    def _place(self, recipe: Recipe) -> Place:
         """Return the encoded quasi columns, and what is drawn from them."""
         columns = encoded_columns(self.table, recipe, self._column)
         everything = Encoded(tuple(columns), np.arange(self.table.height))
@@ -258,7 +228,7 @@ class Preview:
         inside = np.flatnonzero(rows_with_values(everything, recipe, allowed))
         check_feasible(len(inside), recipe.privacy.k)
         key = (*(_column_key(recipe, name) for name in recipe.quasi), len(inside))
-        return _kept(self._places, key, lambda: _placed(everything, inside))
+        return _kept(self._places, key, lambda: placed(everything, inside))
 
     def _column(self, name: str, values: pl.Series, recipe: Recipe) -> QuasiColumn:
         key = _column_key(recipe, name)
@@ -287,7 +257,7 @@ class Preview:
         return self._counted[key]
 
     def _encoded(
-        self, place: _Place, recipe: Recipe, counted: list[Counted], person: IntArray | None
+        self, place: Place, recipe: Recipe, counted: list[Counted], person: IntArray | None
     ) -> Encoded:
         """Return the rows that can be released with all that a clusterer needs, in the order of the input."""
         sensitive = tuple(replace(one.column, whole=one.people) for one in counted)
@@ -297,10 +267,10 @@ class Preview:
         rows = Encoded(place.encoded.columns, place.encoded.order, label, missing, sensitive, person)
         return rows if len(place.inside) == self.table.height else rows.take(place.inside)
 
-    def _floor(self, place: _Place, recipe: Recipe) -> float:
+    def _floor(self, place: Place, recipe: Recipe) -> float:
         """Return the estimated mean distance to the (k - 1)-th nearest row, as a share of all."""
         n, k = len(place.inside), recipe.privacy.k
-        most = min(n, max(64, 1 << (k - 1).bit_length()))
+        most = min(n, max(_FEWEST_DISTANCES, 1 << (k - 1).bit_length()))
         if most not in place.distances:
             part = place.encoded if n == self.table.height else place.encoded.take(place.inside)
             place.distances[most] = nearest_distances(part, place.nearest, most)
@@ -314,24 +284,6 @@ class Preview:
 def _in_part(danger: Danger, part: Values) -> Danger:
     message = f"In {part.table.height:,} rows of the table: {danger.message[0].lower()}{danger.message[1:]}"
     return replace(danger, message=message)
-
-
-def _placed(everything: Encoded, inside: LongArray) -> _Place:
-    """Draw from the rows that can be released."""
-    part = everything if len(inside) == everything.n_rows else everything.take(inside)
-    fixed = fixed_columns(part, np.arange(part.n_rows))
-    draws = Draws(fixed)
-    number = max(_LEAST_NEAREST, min(_NEAREST_ROWS, _LOOKED_UP // part.n_rows))
-    return _Place(
-        encoded=everything,
-        lines={column.name: line_of(column) for column in part.columns if isinstance(column, RangeColumn)},
-        inside=inside,
-        draws=draws,
-        chains={},
-        unit=float(part.weights.sum() * fixed.unit),
-        nearest=draws.rows(min(number, part.n_rows)),
-        distances={},
-    )
 
 
 def _tried(recipe: Recipe) -> tuple[MethodInfo, Recipe, tuple[str, ...]]:
@@ -354,114 +306,6 @@ def _tried(recipe: Recipe) -> tuple[MethodInfo, Recipe, tuple[str, ...]]:
 
 def _what(recipe: Recipe) -> str:
     return "several views" if recipe.shape is Shape.VIEWS else f"the method {recipe.method.name}"
-
-
-class _Search:
-    """Searches of some neighbourhoods of a table."""
-
-    def __init__(self, whole: Encoded, place: _Place, recipe: Recipe, method: MethodInfo) -> None:
-        self.whole, self.place, self.method = whole, place, method
-        self.recipe = recipe_of_cells(recipe, len(place.encoded.order), place.encoded.n_rows - whole.n_rows)
-        self.feasible = Feasible(whole.sensitive, self.recipe)
-        self._parts: dict[int, bool] = {}
-        self.is_rough = False
-
-    def estimate(self) -> tuple[float, int]:
-        """Return the estimated loss as a share, and how many rows were searched."""
-        if self.whole.n_rows <= WHOLE:
-            return self._lost(self.place.draws.order, self.recipe.privacy.k), self.whole.n_rows
-        room = self._room()
-        rows = ROWS_WITH_GOALS if self.recipe.privacy.goal else ROWS
-        n_draws = max(_FEWEST_DRAWS, min(_DRAWS, rows // min(_MOST_ROWS, 3 * room // 2)))
-        used = np.round((np.arange(n_draws) + 0.5) * _DRAWS / n_draws - 0.5).astype(np.int64)
-        cells = self._cells(room, used)
-        thinned = [self._thinned(cell.rows) for cell in cells]
-        lost = self._all_lost(thinned)
-        hits = [int(np.isin(cell.drawn, used).sum()) / (cell.expected * n_draws) for cell in cells]
-        total = sum(hit * len(cell.rows) * share for hit, cell, share in zip(hits, cells, lost, strict=True))
-        return min(1.0, total / self.whole.n_rows), sum(len(rows) for rows, _ in thinned)
-
-    def _all_lost(self, parts: list[tuple[LongArray, int]]) -> list[float]:
-        """Cluster several cells side by side: one cell keeps only one processor busy."""
-        from shoal.kernels import n_threads
-        from shoal.kernels.threads import thread_pool
-
-        with thread_pool(n_threads()) as pool:
-            return list(pool.map(lambda part: self._lost(*part), parts))
-
-    def _room(self) -> int:
-        """Return how many rows a cell should have: a power of two, so that other k share the cells."""
-        return 1 << (max(_FEWEST_ROWS, _CLASSES * self.recipe.privacy.k) - 1).bit_length()
-
-    def _chains(self, room: int) -> list[list[Neighbourhood]]:
-        if room not in self.place.chains:
-            fixed = fixed_columns(self.whole, np.arange(self.whole.n_rows))
-            self.place.chains[room] = neighbourhoods(fixed, self.place.draws, _DRAWS, room)
-        return self.place.chains[room]
-
-    def _cells(self, room: int, used: LongArray) -> list[Neighbourhood]:
-        """Return the smallest cells around the draws used that can meet the goals.
-
-        A cell is parted only where both sides can, so that the cells of all rows would part the table.
-        """
-        found: dict[int, Neighbourhood] = {}
-        for chain in self._chains(room):
-            if np.isin(chain[-1].drawn, used).any():
-                cell = next(cell for cell in chain if not self._can_part(cell))
-                found[id(cell)] = cell
-        return list(found.values())
-
-    def _can_part(self, cell: Neighbourhood) -> bool:
-        if id(cell) not in self._parts:
-            fits = [self.feasible(self._count(rows)) for rows in cell.sides]
-            self._parts[id(cell)] = bool(fits) and all(fits)
-        return self._parts[id(cell)]
-
-    def _count(self, rows: LongArray) -> CellCount:
-        columns = [replace(column, codes=column.codes[rows]) for column in self.whole.sensitive]
-        if self.whole.person is None:  # every row is another person
-            values = tuple(
-                np.bincount(one.codes[one.codes >= 0], minlength=one.n_values).astype(np.int64)
-                for one in columns
-            )
-            return CellCount(len(rows), len(rows), values, tuple(int(one.sum()) for one in values))
-        person, everyone = self.whole.person[rows], np.ones(len(rows), dtype=bool)
-        return CellCount(
-            rows=len(rows),
-            people=len(np.unique(person)),
-            values=tuple(people_by_value(column, person, everyone) for column in columns),
-            holders=tuple(len(np.unique(person[column.codes >= 0])) for column in columns),
-        )
-
-    def _thinned(self, rows: LongArray) -> tuple[LongArray, int]:
-        """Return some of the rows of a large cell, and a k for which they are as dense.
-
-        k rows in a line have k - 1 gaps. Where only every m-th row is left, so do (k - 1) / m + 1 rows.
-        """
-        k = self.recipe.privacy.k
-        if len(rows) <= _MOST_ROWS:
-            return rows, k
-        share = _MOST_ROWS / len(rows)
-        self.is_rough |= bool(self.whole.sensitive) and share < _ROUGH_SHARE
-        return evenly(self._sorted(rows), _MOST_ROWS), max(2, 1 + round(share * (k - 1)))
-
-    def _sorted(self, rows: LongArray) -> LongArray:
-        """Sort rows so that those that are still equal can be exchanged."""
-        others = [column.codes[rows] for column in self.whole.sensitive]
-        others += [codes[rows] for codes in (self.whole.person, self.whole.label) if codes is not None]
-        return rows[np.lexsort([*others, *(column.codes[rows] for column in self.whole.columns[::-1])])]
-
-    def _lost(self, rows: LongArray, k: int) -> float:
-        """Cluster some rows as a cell of their own and return their loss as a share."""
-        cell = cell_view(self.whole, self._sorted(rows), self.whole.sensitive, self.place.lines)
-        privacy = self.recipe.privacy.model_copy(update={"k": k})
-        recipe = self.recipe.model_copy(update={"privacy": privacy})
-        run = cluster_within_risk if recipe.privacy.risk_goals else cluster
-        try:
-            found = run(cell, recipe, self.method)
-        except InfeasibleError:
-            return 1.0
-        return loss(cell, found.labels, tight_costs(cell, found.labels), k).gcp or 0.0
 
 
 def _kept(known: OrderedDict[Hashable, _T], key: Hashable, make: Callable[[], _T]) -> _T:

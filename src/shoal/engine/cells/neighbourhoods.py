@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,15 +108,95 @@ class Neighbourhood:
     sides: tuple[LongArray, ...]
 
 
-def neighbourhoods(fixed: FixedColumns, draws: Draws, number: int, room: int) -> list[list[Neighbourhood]]:
-    """Draw so many rows and cut the table around them, into cells of about `room` rows or more.
+class Neighbourhoods:
+    """The neighbourhoods of some rows of a table, for cells of any size.
 
-    Returns the chains of the smallest cells, each from the whole table down.
+    Parameters
+    ----------
+    fixed : FixedColumns
+        The quasi columns of all rows.
+    draws : Draws
+        Of the same rows.
+    number : int
+        How many rows are drawn.
     """
-    anchors = _codes(fixed)[:, draws.rows(number)]
-    cell = whole_cell(fixed, _LEAST_SIDE, None, None)
-    table = _Table(_codes(fixed), cell, draws.chance, anchors, room)
-    return table.chains(draws.order, np.arange(number), [])
+
+    def __init__(self, fixed: FixedColumns, draws: Draws, number: int) -> None:
+        self.codes, self.draws, self.number = _codes(fixed), draws, number
+        self.anchors = self.codes[:, draws.rows(number)]
+        self._cell = whole_cell(fixed, _LEAST_SIDE, None, None)
+        self._chains: dict[int, list[list[Neighbourhood]]] = {}
+        self._parted: dict[tuple[bool, ...], _Parted | None] = {}
+
+    def chains(self, room: int) -> list[list[Neighbourhood]]:
+        """Cut the table around the rows drawn, into cells of about `room` rows or more.
+
+        Returns the chains of the smallest cells, each from the whole table down.
+        """
+        if room not in self._chains:
+            self._chains[room] = self._cut_down(room, self.draws.order, np.arange(self.number), (), [])
+        return self._chains[room]
+
+    def _cut_down(
+        self, room: int, rows: LongArray, drawn: LongArray, path: tuple[bool, ...], above: list[Neighbourhood]
+    ) -> list[list[Neighbourhood]]:
+        """Cut a cell as long as it is large; return the chain of each smallest cell with rows drawn."""
+        parted = None if len(rows) < 2 * room else self._part(room, rows, path)
+        expected = float(self.draws.chance[rows].sum())
+        if parted is None:
+            return [[*above, Neighbourhood(rows, drawn, expected, ())]]
+        lies_inside = parted.cut.has(self.anchors[:, drawn])
+        chain, found = [*above, Neighbourhood(rows, drawn, expected, parted.sides)], []
+        for below, is_inside in zip(parted.sides, (True, False), strict=True):
+            lies_here = lies_inside == is_inside
+            if lies_here.any():
+                found += self._cut_down(room, below, drawn[lies_here], (*path, is_inside), chain)
+        return found
+
+    def _part(self, room: int, rows: LongArray, path: tuple[bool, ...]) -> _Parted | None:
+        """Part a cell by the cut that saves most; None if there is none.
+
+        A cell that is large beside `room` is parted in the same way for every room, as those above it
+        are, so this is kept.
+        """
+        least = max(_LEAST_SIDE, ceil(room * min(_CUT_ROWS, len(rows)) / len(rows)))
+        if least > _LEAST_SIDE:
+            return self._parted_at(rows, least)
+        if path not in self._parted:
+            self._parted[path] = self._parted_at(rows, least)
+        return self._parted[path]
+
+    def _parted_at(self, rows: LongArray, least: int) -> _Parted | None:
+        from shoal.kernels.local_search.start import best_cut
+
+        chosen = evenly(rows, _CUT_ROWS).copy()
+        middle, found = best_cut(self._cell._replace(k=least), chosen, 0, len(chosen), None)
+        if middle == len(chosen):
+            return None
+        cut = _Cut(*found)
+        is_inside = cut.has(self.codes, rows)
+        return _Parted(cut, (rows[is_inside], rows[~is_inside]))
+
+
+class _Cut(NamedTuple):
+    """A column, and the codes of it that lie inside."""
+
+    column: int
+    low: int
+    high: int
+
+    def has(self, codes: IntArray, rows: LongArray | slice = slice(None)) -> BoolArray:
+        """Return which rows lie inside."""
+        values = codes[self.column, rows]
+        inside: BoolArray = (values >= self.low) & (values <= self.high)
+        return inside
+
+
+class _Parted(NamedTuple):
+    """A cut, and the rows inside and outside of it."""
+
+    cut: _Cut
+    sides: tuple[LongArray, LongArray]
 
 
 def _codes(fixed: FixedColumns) -> IntArray:
@@ -124,51 +204,8 @@ def _codes(fixed: FixedColumns) -> IntArray:
     return codes
 
 
-@dataclass(frozen=True, repr=False)
-class _Table:
-    """A table that is cut around some rows."""
-
-    codes: IntArray
-    cell: Any  # kernels.local_search.space.Cell
-    chance: FloatArray
-    anchors: IntArray  # codes of the rows drawn
-    room: int
-
-    def chains(
-        self, rows: LongArray, drawn: LongArray, above: list[Neighbourhood]
-    ) -> list[list[Neighbourhood]]:
-        """Cut a cell as long as it is large; return the chain of each smallest cell with rows drawn."""
-        cut = None if len(rows) < 2 * self.room else self._cut(rows)
-        expected = float(self.chance[rows].sum())
-        if cut is None:
-            return [[*above, Neighbourhood(rows, drawn, expected, ())]]
-        column, low, high = cut
-        is_inside = _between(self.codes[column, rows], low, high)
-        sides = rows[is_inside], rows[~is_inside]
-        lies_inside = _between(self.anchors[column, drawn], low, high)
-        chain, found = [*above, Neighbourhood(rows, drawn, expected, sides)], []
-        for below, lies_here in zip(sides, (lies_inside, ~lies_inside), strict=True):
-            if lies_here.any():
-                found += self.chains(below, drawn[lies_here], chain)
-        return found
-
-    def _cut(self, rows: LongArray) -> tuple[int, int, int] | None:
-        """Return the column and the codes of the cut that saves most; None if there is none."""
-        from shoal.kernels.local_search.start import best_cut
-
-        chosen = evenly(rows, _CUT_ROWS).copy()
-        least = max(_LEAST_SIDE, ceil(self.room * len(chosen) / len(rows)))
-        middle, cut = best_cut(self.cell._replace(k=least), chosen, 0, len(chosen), None)
-        return None if middle == len(chosen) else cut
-
-
 def evenly(rows: LongArray, most: int) -> LongArray:
     """Return at most so many of some rows, evenly spaced."""
     if len(rows) <= most:
         return rows
     return rows[((np.arange(most) + 0.5) * (len(rows) / most)).astype(np.int64)]
-
-
-def _between(codes: IntArray, low: int, high: int) -> BoolArray:
-    inside: BoolArray = (codes >= low) & (codes <= high)
-    return inside

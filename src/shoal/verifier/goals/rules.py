@@ -26,8 +26,9 @@ def rule_of(goal: Goal) -> Rule:
         return _at_most("verify.beta", goal.beta)
     if isinstance(goal, ValueRange):
         return _at_least("verify.range", goal.e, slack=goal.e * _ROUNDED_NUMBERS)
-    assert isinstance(goal, DeltaDisclosure)
-    return _below("verify.delta", goal.delta)
+    if isinstance(goal, DeltaDisclosure):
+        return _below("verify.delta", goal.delta)
+    raise TypeError(f"no rule for a goal of type {type(goal).__name__}")  # never passed over
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 import { announce, call, clearProblem, make, showProblem, withCode } from "/static/shoal.js";
 import { refresh } from "/static/preview.js";
 
-const WAIT = 250; // milliseconds after the last key or move
+const WAIT = 150; // milliseconds after the last key or move
 const form = document.getElementById("goals");
 const element = (id) => document.getElementById(id);
 const store = element("kinds").dataset;
@@ -14,7 +14,7 @@ let goals = JSON.parse(store.goals).filter((goal) => goal.type in kinds);
 let timer = null;
 let waiting = {};
 let places = new Set();
-let saving = Promise.resolve();
+let saving = null; // the request under way; changes made meanwhile are saved after it
 
 // ------------------------------------------------------------------ saving
 
@@ -23,12 +23,20 @@ function change(what, place, wait = WAIT) {
   Object.assign(waiting, what);
   places.add(place);
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const [body, shown] = [waiting, [...places]];
-    waiting = {};
-    places = new Set();
-    saving = saving.then(() => save(body, shown));
-  }, wait);
+  timer = setTimeout(flush, wait);
+}
+
+/** Save what waits, at once. */
+function flush() {
+  clearTimeout(timer);
+  if (saving || !Object.keys(waiting).length) return;
+  const [body, shown] = [waiting, [...places]];
+  waiting = {};
+  places = new Set();
+  saving = save(body, shown).finally(() => {
+    saving = null;
+    flush();
+  });
 }
 
 // A change is saved even if the page is closed at once.
@@ -55,6 +63,10 @@ async function save(body, shown) {
     else showProblem(error);
     return;
   }
+  showPreview();
+}
+
+async function showPreview() {
   const preview = await refresh();
   if (preview) for (const problem of preview.problems) showFaults(placeOf(problem), [problem]);
 }
@@ -112,6 +124,9 @@ for (const input of document.querySelectorAll("[name^=about-]")) {
   });
 }
 form.addEventListener("submit", (event) => event.preventDefault());
+// Leaving a field, Enter and letting a slider go end a change: nobody types on. The listeners of the
+// fields themselves ran before this one.
+form.addEventListener("change", flush);
 
 function showIdea() {
   const chosen = element("method").value;
@@ -208,6 +223,4 @@ element("add").addEventListener("click", () => {
 
 draw();
 showIdea();
-saving = refresh().then((preview) => {
-  if (preview) for (const problem of preview.problems) showFaults(placeOf(problem), [problem]);
-});
+showPreview();

@@ -4,32 +4,44 @@ import { call, make, withCode } from "/static/shoal.js";
 const WIDTH = 400;
 const SVG = "http://www.w3.org/2000/svg";
 const place = document.getElementById("preview");
-let running = null;
+let isRunning = false;
+let isOutdated = false;
 let before = null;
 let last = null;
 
-/** Ask for the preview; an older request is given up. Returns what was found, or null. */
+/**
+ * Ask for the preview. Returns what was found, or null where another call answers.
+ *
+ * There is one request at a time: the server estimates one after the other, so that those given up here
+ * would only delay the last. What changed meanwhile is asked for once the answer is there.
+ */
 export async function refresh() {
-  if (running) running.abort();
-  const own = new AbortController();
-  running = own;
+  isOutdated = true;
+  if (isRunning) return null;
+  isRunning = true;
   place.classList.add("waiting");
   place.setAttribute("aria-busy", "true");
   if (!last) place.replaceChildren(make("p", { className: "note" }, "Estimating ..."));
+  let found = null;
+  while (isOutdated) {
+    isOutdated = false;
+    found = await ask();
+  }
+  isRunning = false;
+  place.classList.remove("waiting");
+  place.removeAttribute("aria-busy");
+  return found;
+}
+
+async function ask() {
   try {
-    const found = await call("GET", `${place.dataset.api}/preview`, undefined, { signal: own.signal });
-    show(found);
+    const found = await call("GET", `${place.dataset.api}/preview`);
+    if (!isOutdated) show(found);
     return found;
   } catch (error) {
-    if (error.name === "AbortError") return null;
-    place.replaceChildren(...problems(error.faults && error.faults.length ? error.faults : [error]), again());
+    const faults = error.faults && error.faults.length ? error.faults : [error];
+    if (!isOutdated) place.replaceChildren(...problems(faults), again());
     return null;
-  } finally {
-    if (running === own) {
-      running = null;
-      place.classList.remove("waiting");
-      place.removeAttribute("aria-busy");
-    }
   }
 }
 

@@ -14,17 +14,15 @@ export class Problem extends Error {
 }
 
 /** Call the API; return its JSON, or throw a Problem. */
-export async function call(method, address, body, { signal } = {}) {
+export async function call(method, address, body) {
   let response;
   try {
     response = await fetch(address, {
       method,
-      signal,
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+  } catch {
     throw new Problem(0, {
       code: "web.unreachable",
       message: "The server does not answer, so nothing was changed.",
