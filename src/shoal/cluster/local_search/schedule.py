@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from shoal.recipe.options import LocalSearchOptions
 
-BLOCK_ROWS = 3000
+BLOCK_ROWS = 6000
 _BLOCK_CLASSES = 60  # at least, for large k
 _MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
-_WARMTH = 1.5  # the first temperature, in what a row costs on average
+# The first temperature, in what a row costs on average, up to some k, and by which power of k it rises
+# beyond: a step of large classes changes more rows.
+_WARMTH, _COOL_K, _WARMER = 1.5, 10, 0.45
 # What a step may make worse before passes repair it, in what a class loses on average: up to k = `_PLAIN_K`,
 # and at least. In between it falls with a power of k, as passes take longer.
 _PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
 _PLAIN_K = 5  # for which efforts say how many rounds there are
-_MORE = 0.37  # by which power of k there are more for larger k: a table has fewer classes then
+_MORE = 0.33  # by which power of k there are more for larger k: a table has fewer classes then
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.25  # by which power of the number of rows there are fewer above
 _FULL_COLUMNS = 30  # quasi columns up to which all rounds are made
@@ -33,8 +35,8 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(rounds=8, steps=1.5, most=2.0),
-    "normal": Effort(rounds=21, steps=4.0, most=2.6),
-    "high": Effort(rounds=100, steps=4.0, most=2.6),
+    "normal": Effort(rounds=22, steps=4.0, most=3.0),
+    "high": Effort(rounds=150, steps=4.0, most=3.0),
 }
 
 
@@ -67,6 +69,7 @@ class Schedule:
         self._rounds = 0
         patience: float = _PATIENCE * (_PLAIN_K / max(_PLAIN_K, k)) ** _LESS_PATIENCE
         self._patience = max(_LEAST_PATIENCE, patience)
+        self._warmth: float = _WARMTH * max(1.0, k / _COOL_K) ** _WARMER
         more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
@@ -102,7 +105,7 @@ class Schedule:
         last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
         return Plan(
             steps=self._effort.steps,
-            temperature=_WARMTH * cost_of_row * max(0.0, 1.0 - self.share / last),
+            temperature=self._warmth * cost_of_row * max(0.0, 1.0 - self.share / last),
             patience=self._patience * loss_of_class,
             is_first=self._rounds == 0,
             is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,

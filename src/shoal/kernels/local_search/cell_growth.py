@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import inner
-from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful, remove
-from shoal.kernels.local_search.growth import GROWING, NONE, join_cheapest
-from shoal.kernels.local_search.space import FAR, box_cost, copy_box, set_box, tree_cost
+from shoal.kernels.goals import add, asks, helps, is_good, mark_all_helpful
+from shoal.kernels.local_search.growth import GROWING, NONE, end_of_class, with_leftovers
+from shoal.kernels.local_search.space import FAR, copy_box, set_box, tree_cost
 
 
 class Waiting(NamedTuple):
@@ -176,10 +176,7 @@ def grow_one(cell, waiting, rows, begin, end, low, high, helpful):
             break
         join(cell, waiting, rows, at, best, end, low, high)
         at += 1
-    good = is_good(cell.goals, cell.tally)
-    for place in range(begin, at):
-        remove(cell.goals, cell.tally, cell.ids[rows[place]])
-    return at if good else begin
+    return end_of_class(cell, rows, begin, at)
 
 
 @inner
@@ -203,12 +200,4 @@ def grow_cell(cell, waiting, rows, labels, low, high, size, helpful):
         fill_costs(cell, waiting, grown, end, low, high)
         at = grown
         first = furthest(waiting, at, end)
-    if n_classes == 0:
-        return 0, FAR
-    for place in range(at, end):
-        if not join_cheapest(cell, rows, np.int64(0), place, n_classes, labels, low, high, size):
-            return 0, FAR
-    loss = np.int64(0)
-    for number in range(1, n_classes + 1):
-        loss += size[number] * box_cost(cell, low, high, number)
-    return n_classes, loss
+    return with_leftovers(cell, rows, np.int64(0), at, end, n_classes, labels, low, high, size)

@@ -73,6 +73,15 @@ def add_row(cell, rows, at, best, low, high):
 
 
 @inner
+def end_of_class(cell, rows, begin, at):
+    """Return where a class ends that is counted, `begin` if it fails its goals. Empties the tally."""
+    good = is_good(cell.goals, cell.tally)
+    for place in range(begin, at):
+        remove(cell.goals, cell.tally, cell.ids[rows[place]])
+    return at if good else begin
+
+
+@inner
 def grow_class(cell, rows, begin, end, low, high, helpful):
     """Grow a class from the row at `begin`: to k rows, then by rows that help to meet the goals.
 
@@ -101,10 +110,7 @@ def grow_class(cell, rows, begin, end, low, high, helpful):
             break
         add_row(cell, rows, at, best, low, high)
         at += 1
-    good = is_good(cell.goals, cell.tally)
-    for place in range(begin, at):
-        remove(cell.goals, cell.tally, cell.ids[rows[place]])
-    return at if good else begin
+    return end_of_class(cell, rows, begin, at)
 
 
 @inner
@@ -129,15 +135,7 @@ def grow_classes(cell, rows, begin, end, first, labels, low, high, size, helpful
         set_box(cell, low, high, GROWING, rows[grown - 1])
         at = grown
         first = furthest_row(cell, rows, at, end, low, high)
-    if n_classes == 0:
-        return 0, FAR
-    for place in range(at, end):
-        if not join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
-            return 0, FAR
-    loss = np.int64(0)
-    for number in range(1, n_classes + 1):
-        loss += size[number] * box_cost(cell, low, high, number)
-    return n_classes, loss
+    return with_leftovers(cell, rows, begin, at, end, n_classes, labels, low, high, size)
 
 
 @inner
@@ -173,3 +171,17 @@ def join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
     size[best] += 1
     labels[row] = best - 1
     return True
+
+
+@inner
+def with_leftovers(cell, rows, begin, at, end, n_classes, labels, low, high, size):
+    """Let the rows from `at` on join classes; return the number of classes, 0 if one can't, and the loss."""
+    if n_classes == 0:
+        return 0, FAR
+    for place in range(at, end):
+        if not join_cheapest(cell, rows, begin, place, n_classes, labels, low, high, size):
+            return 0, FAR
+    loss = np.int64(0)
+    for number in range(1, n_classes + 1):
+        loss += size[number] * box_cost(cell, low, high, number)
+    return n_classes, loss
