@@ -1,21 +1,31 @@
 """Shared fixtures, and the kernels, compiled once while the first tests run."""
 
 import os
+
+# Tables here are small: Polars' threads cost more than they save, while two processes test. It reads this
+# when it is imported. In `make test-slow` it has all its threads.
+if not os.environ.get("SHOAL_TEST_SLOW"):
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import numba
 import pytest
+import typer.testing
 import vl_convert  # noqa: F401  # this process draws, instead of starting another one for each command
 
-import tests.profiles  # noqa: F401  # sets how many examples are tried
 from shoal.cluster import METHODS
+from shoal.workflow import dossier
 from shoal.workflow.warming import compiled_meanwhile, jobs_of
+from tests.profiles import IS_SLOW  # which also sets how many examples are tried
 from tests.spark_sessions import one_session
 
 # These need no kernels, so they run first, while other processes compile. A test that needs a kernel waits.
 FIRST = ("hierarchy/", "test_layers", "recipe/test_recipe", "test_docs", "report/test_engine", "test_stages")
 compiling = ExitStack()
+MOST_COLUMNS = dossier.MOST_COLUMNS
 # Tests with one of these in their names share what takes long to make, so one process runs them.
 TOGETHER = (
     "/spark/",
@@ -25,7 +35,40 @@ TOGETHER = (
     "tests/inspection/test_planted.py",
     "tests/test_marker_outputs.py",
     "tests/cli/test_attack.py",
+    "tests/cli/test_cli.py",
+    "tests/cli/test_verify_several.py",
+    "tests/test_pipelines.py",
+    "tests/web/test_data.py",
+    "tests/web/test_runs.py",
+    "tests/web/test_security.py",
+    "tests/web/test_tree_page.py",
+    "tests/workflow/test_compare.py",
+    "tests/test_contract.py::test_the_same_seed",
 )
+# More than half of a small run is the report's: attacks, usefulness, the cost of other k. In `make test`
+# these tests, which are not about that, get reports as those of tables with very many columns, which lack it.
+SHORT_REPORTS = (
+    "tests/bound/test_reported.py",
+    "tests/cli/",
+    "tests/composition/",
+    "tests/dangers/",
+    "tests/datasets/",
+    "tests/postgres/",
+    "tests/recipe/",
+    "tests/release/",
+    "tests/table/",
+    "tests/test_docs.py::test_commands_in_the_readme_run",
+    "tests/test_docs.py::test_every_json_key_is_documented",
+    "tests/test_pipelines.py",
+    "tests/workflow/test_compare.py",
+    "tests/workflow/test_found_kinds.py",
+    "tests/workflow/test_risk_goals.py",
+    "tests/workflow/test_several_views.py",
+    "tests/workflow/test_shuffled.py",
+)
+LONG_REPORTS = ("tests/cli/test_cli.py", "tests/cli/test_measure_utility.py")
+# Typer builds all commands anew whenever one is run in a test; that takes longer than most commands.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 
 def pytest_configure(config):
@@ -43,6 +86,13 @@ def pytest_unconfigure():
 def pytest_collection_modifyitems(items):
     """Put tests without kernels first."""
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(FIRST))
+
+
+@pytest.hookimpl(tryfirst=True)  # before any fixture makes a release
+def pytest_runtest_setup(item):
+    """Say how long the reports of this test are."""
+    is_short = item.nodeid.startswith(SHORT_REPORTS) and not item.nodeid.startswith(LONG_REPORTS)
+    dossier.MOST_COLUMNS = 0 if is_short and not IS_SLOW else MOST_COLUMNS
 
 
 @pytest.hookimpl(optionalhook=True)

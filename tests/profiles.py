@@ -29,6 +29,11 @@ def few():
     return settings(max_examples=max(3, settings.default.max_examples // 10))
 
 
+def examples(number):
+    """For a property that many cases share: so many examples for each in `make test`, else the profile's."""
+    return settings() if IS_SLOW else settings(max_examples=number)
+
+
 def some(cases, every, first=0):
     """Every n-th of many cases that are much alike, beginning with one; in `make test-slow` all."""
     return list(cases) if IS_SLOW else list(cases)[first::every]

@@ -30,17 +30,21 @@ from shoal.recipe.options import METHODS as SCHEMAS
 from shoal.table.encode import encode
 from shoal.table.write import write_table
 from shoal.workflow.prepare import prepare
-from tests.profiles import some
+from tests.profiles import IS_SLOW, examples, some
 from tests.strategies import tables
 
 # A method that makes no classes is left out here, and only here.
 NAMES = [name for name, info in METHODS.items() if info.shape.has_classes]
 every_method = pytest.mark.parametrize("method", NAMES)
+# For what mostly tests the code around the methods, which are alike to it.
+some_methods = pytest.mark.parametrize("method", some(NAMES, 3))
 
 
 def every_method_with(name, values):
-    """Every method with each of some values; in `make test` a third of all pairs, in which each is."""
-    return pytest.mark.parametrize(("method", name), some(product(NAMES, values), 3))
+    """Every method with each of some values; in `make test` a sixth of all pairs, in which each is."""
+    every = 1 if IS_SLOW else min(6, len(values))
+    pairs = [(m, v) for i, m in enumerate(NAMES) for j, v in enumerate(values) if (i + j) % every == 0]
+    return pytest.mark.parametrize(("method", name), pairs)
 
 
 AT_MOST_2K_MINUS_1 = {"k-member", "cb"}  # theorem 2 of [byun2007], the end of figure 4 of [he2012]
@@ -155,6 +159,7 @@ def check_labels(table, recipe):
     assert contents(encoded) == before, "the encoded table was changed"
 
 
+@examples(3)
 @every_method
 @given(data=st.data())
 def test_every_row_is_in_a_class_of_at_least_k_rows(method, data):
@@ -196,6 +201,7 @@ def labels_and_shares(encoded, recipe):
         return labels_of(encoded, recipe, tell).labels, shares
 
 
+@examples(3)
 @every_method
 @given(data=st.data())
 def test_threads_and_steps_change_no_label_and_progress_goes_from_0_to_1(method, data):
@@ -228,6 +234,7 @@ def tagged(table, recipe):
     return table.with_columns(row=pl.Series(range(len(table)), dtype=pl.Int64)), Recipe.from_dict(sections)
 
 
+@examples(3)
 @every_method
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_fit_predict_labels_the_rows_of_the_input(method, data, random):
@@ -327,6 +334,7 @@ def check_release(table, recipe):
     return {row["row"] for row in rows}
 
 
+@examples(3)
 @every_method
 @given(data=st.data())
 def test_published_values_cover_the_originals_and_no_row_is_lost(method, data):
@@ -334,6 +342,7 @@ def test_published_values_cover_the_originals_and_no_row_is_lost(method, data):
     assert check_release(table, recipe) == set(range(len(table)))
 
 
+@examples(3)
 @every_method
 @given(data=st.data(), missing=st.sampled_from(["category", "suppress"]), share=st.sampled_from([0.25, 1.0]))
 def test_rows_are_left_out_only_as_asked(method, data, missing, share):
@@ -351,6 +360,7 @@ def test_rows_are_left_out_only_as_asked(method, data, missing, share):
         assert released <= whole if method in MAY_SUPPRESS else released == whole
 
 
+@examples(3)
 @every_method
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_any_order_of_the_rows_gives_the_same_bytes(tmp_path_factory, method, data, random):
@@ -379,10 +389,10 @@ def files_of_all_methods(folder):
 
 @pytest.fixture(scope="module")
 def files_of_another_process(tmp_path_factory):
-    """One process for all methods: other hashes, one thread."""
+    """One process for all methods: other hashes, one thread of Numba, and more of Polars than here."""
     script = "import json, sys; from tests.test_contract import files_of_all_methods as made; "
     script += "print(json.dumps(made(sys.argv[1])))"
-    alone = {"PYTHONHASHSEED": "1", "POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    alone = {"PYTHONHASHSEED": "1", "POLARS_MAX_THREADS": "3", "NUMBA_NUM_THREADS": "1"}
     finished = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, tmp_path_factory.mktemp("there")],
         env={**os.environ, **alone}, cwd=Path(__file__).parents[1], check=True, stdout=subprocess.PIPE,
@@ -521,8 +531,7 @@ def test_unfitting_options_are_refused(method):
         assert {fault.code for fault in caught.value.faults} == {"recipe.option"}, options
 
 
-@every_method
-@pytest.mark.parametrize("kind", ["polars", "pandas", "arrow"])
+@every_method_with("kind", ["polars", "pandas", "arrow"])
 def test_the_table_given_is_not_changed(kind, method):
     table, columns = people(20)
     given_table = {"polars": table.clone, "pandas": table.to_pandas, "arrow": table.to_arrow}[kind]()

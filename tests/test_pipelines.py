@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.datasets import write_hospital
+from tests.profiles import slow
 
 ROOT = Path(__file__).parents[1]
 PIPELINE = ROOT / "examples" / "pipeline"
@@ -116,7 +117,7 @@ def test_yaml_on_the_page_names_the_hook():
         assert [one["id"] for repo in block["repos"] for one in repo["hooks"]] == [hook["id"]]
 
 
-@pytest.mark.parametrize("page", [PAGE, GUIDE], ids=["pipelines", "steward"])
+@pytest.mark.parametrize("page", [PAGE, pytest.param(GUIDE, marks=slow)], ids=["pipelines", "steward"])
 def test_commands_of_a_page_run(page, folder):
     commands = re.findall(r"^shoal (?:anonymize|verify|attack|risk|measure|compare|inspect) .*$", page, re.M)
     assert len(commands) >= 3
@@ -130,13 +131,22 @@ def test_commands_of_a_page_run(page, folder):
         assert result.exit_code == 0, f"{command}: {result.output}"
 
 
-def test_the_notebook_runs(tmp_path):
-    pytest.importorskip("statsmodels")
+def notebook_cells():
     notebook = json.loads((ROOT / "examples" / "steward.ipynb").read_text(encoding="utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def test_the_notebook_has_code_and_no_outputs():
+    cells = notebook_cells()
     assert len(cells) >= 6
     assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
-    code = "\n".join("".join(cell["source"]) for cell in cells)
+    compile("\n".join("".join(cell["source"]) for cell in cells), "notebook", "exec")
+
+
+@slow
+def test_the_notebook_runs(tmp_path):
+    pytest.importorskip("statsmodels")
+    code = "\n".join("".join(cell["source"]) for cell in notebook_cells())
     code += "\nassert verdict.holds and attacks.holds and release.k == 10"
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)

@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shoal.sklearn import Anonymizer
+from tests.profiles import some
 
 _TRAINING = "fit_transform returns the release of the training table, transform knows only its boxes"
 EXPECTED_FAILURES = {
@@ -167,7 +168,7 @@ def test_what_scikit_learn_checks_besides_where_the_training_table_differs():
         anonymizer.transform(rows[:, :-1])
 
 
-@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "array", "numbered"])
+@pytest.mark.parametrize("kind", some(["polars", "pandas", "pyarrow", "array", "numbered"], 2, 1))
 def test_every_kind_of_table_gives_the_same_numbers(fitted, kind):
     given = {
         "polars": PEOPLE,

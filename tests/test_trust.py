@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import PrivacyWarning
 from shoal.recipe import Recipe
+from tests.profiles import examples
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
@@ -127,6 +128,7 @@ def covers(text, value):
     return float(low) <= value <= float(high or low)
 
 
+@examples(4)
 @pytest.mark.parametrize("method", METHODS)
 @given(people=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=8, max_size=16))
 def test_who_fits_several_classes_has_no_fewer_candidates_than_k(method, people):
@@ -151,6 +153,7 @@ def test_who_fits_several_classes_has_no_fewer_candidates_than_k(method, people)
 # --- Minimality (17) ---
 
 
+@examples(4)
 @pytest.mark.parametrize("method", METHODS[:4])
 @given(ills=st.permutations([*"aaaabbbbccccdddd"]))
 def test_without_goals_sensitive_values_do_not_shape_classes(method, ills):

@@ -1,6 +1,7 @@
 """`shoal attack` and its JUnit file."""
 
 import json
+import shutil
 from xml.etree import ElementTree
 
 import pytest
@@ -20,9 +21,10 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "120"})
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
     """A raw table, a release of it with its manifest, and one in which a class is one short."""
+    tmp_path = tmp_path_factory.mktemp("made")
     rows = [f"p{n}|{20 + n}|{'fm'[n % 2]}|{('flu', 'cold', 'gout')[n % 3]}" for n in range(40)]
     frame("name|age|sex|ill", *rows).write_csv(tmp_path / "raw.csv")
     made = run(
@@ -32,6 +34,13 @@ def folder(tmp_path):
     assert made.exit_code == 0, made.stderr
     lines = (tmp_path / "out.csv").read_text().splitlines(keepends=True)
     (tmp_path / "short.csv").write_text("".join(lines[:1] + lines[2:]))
+    return tmp_path
+
+
+@pytest.fixture
+def folder(made_once, tmp_path):
+    """A copy of these files for each test."""
+    shutil.copytree(made_once, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,9 @@ from tests.bad_input_cases import (
     sections,
     snapshot,
 )
-from tests.profiles import some
+from tests.profiles import slow, some
 
+ALL_ROLES = ["quasi", "sensitive", "keep", "drop"]
 SHOAL = [sys.executable, "-c", "from shoal.cli.main import main; main()"]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 every_fourth = pytest.mark.parametrize("case", some(CASES, 4), ids=lambda case: case.name)
@@ -96,7 +98,7 @@ def test_an_error_as_json_is_one_object_on_stdout(case: Case, tmp_path: Path) ->
     assert result.exit_code == case.status
 
 
-@pytest.mark.parametrize("name", ["too-many-cells", "k-above-rows", "cycle", "target-is-a-folder"])
+@pytest.mark.parametrize("name", some(["too-many-cells", "k-above-rows", "cycle", "target-is-a-folder"], 4))
 def test_the_real_command_does_the_same(name: str, tmp_path: Path) -> None:
     case = case_named(name)
     arguments = case.build(tmp_path)
@@ -228,8 +230,7 @@ def test_a_header_line_may_be_longer_than_128_kib(tmp_path: Path) -> None:
     assert run("anonymize", *build(tmp_path)).stderr.startswith("error [infeasible.rows]: ")
 
 
-@pytest.mark.parametrize("name", ["*", "^.*$", "^a.*$"])
-@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "drop"])
+@pytest.mark.parametrize(("name", "role"), some(product(["*", "^.*$", "^a.*$"], ALL_ROLES), 5))
 def test_a_column_name_is_never_a_pattern(name: str, role: str, tmp_path: Path) -> None:
     table = f"age,{name},area\n" + "".join(f"{i},t{i % 2},x{i}\n" for i in range(6))
     build = flags(table, roles={"age": "quasi", name: role, "area": "drop"})
@@ -248,8 +249,7 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "drop"])
-@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize(("stored", "role"), some(product(STORED, ALL_ROLES), 5))
 def test_no_stored_type_is_an_internal_fault(stored: str, role: str, tmp_path: Path) -> None:
     content = parquet_bytes(column=STORED[stored])
     build = flags(content, file="people.parquet", roles={"age": "quasi", "column": role})
@@ -266,8 +266,7 @@ def outcome(frame: pl.DataFrame, **roles: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "drop"])
-@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize(("stored", "role"), some(product(STORED, ALL_ROLES), 3))
 def test_a_frame_of_any_type_is_released_or_refused_as_data(stored: str, role: str) -> None:
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "column": STORED[stored]})
     roles = {"quasi": ["age"]} | {role: ["age", "column"] if role == "quasi" else ["column"]}
@@ -310,7 +309,7 @@ def damaged_arrow(offset: int | None) -> bytes:
     return bytes(content)
 
 
-@pytest.mark.parametrize("offset", [2**30, -1, None], ids=["far", "negative", "not-utf-8"])
+@pytest.mark.parametrize("offset", some([2**30, -1, None], 3))  # far, negative, no UTF-8
 def test_a_damaged_arrow_file_is_refused_without_a_crash(offset: int | None, tmp_path: Path) -> None:
     roles = {"age": "quasi", "city": "quasi"}
     arguments = flags(damaged_arrow(offset), file="people.arrow", roles=roles)(tmp_path)
@@ -368,10 +367,10 @@ def rows_with_notes(number: int) -> str:
     ("ending", "measured", "rows"),
     [
         ("csv", "release", 1000),
-        ("csv", "manifest", 4),
-        ("csv", "report", 4),
-        ("parquet", "release", 1000),
-        ("arrow", "release", 1000),
+        pytest.param("csv", "manifest", 4, marks=slow),
+        pytest.param("csv", "report", 4, marks=slow),
+        pytest.param("parquet", "release", 1000, marks=slow),
+        pytest.param("arrow", "release", 1000, marks=slow),
     ],
 )
 def test_a_full_disk_is_one_error_and_leaves_nothing(

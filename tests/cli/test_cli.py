@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal.cli.main import app
+from tests.profiles import IS_SLOW
 
 KEYS = {
     "method", "seed", "rows", "released", "suppressed", "classes", "seconds", "k", "goals", "loss",
@@ -168,7 +169,7 @@ def test_flags_of_later_versions_are_refused(people):
     assert "--record" in result.stderr
 
 
-@pytest.mark.parametrize(("effort", "rounds"), [("quick", 8), ("high", 100)])
+@pytest.mark.parametrize(("effort", "rounds"), [("quick", 8), ("high", 150)])
 def test_effort_is_how_long_the_default_method_searches(people, effort, rounds):
     result = shoal(
         "anonymize", "people.csv", "--quasi", "age", "--default", "drop", "--k", 2, "-o", "q.csv",
@@ -180,7 +181,7 @@ def test_effort_is_how_long_the_default_method_searches(people, effort, rounds):
 
 
 def test_demo_tells_where_everything_is(tmp_path):
-    result = shoal("demo", "--dir", tmp_path / "d", "--rows", 500)
+    result = shoal("demo", "--dir", tmp_path / "d", "--rows", 500 if IS_SLOW else 200)
     assert result.exit_code == 0, result.stderr
     for name in (
         "hospital.csv",

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from shoal.verifier import Verdict
 from shoal.verifier.verdict import Problem
 from tests.bad_input_cases import EARLIER, TABLE, flags, run, snapshot
-from tests.profiles import some
+from tests.profiles import slow, some
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 release_module = importlib.import_module("shoal.release.release")
@@ -132,12 +133,16 @@ def large_table() -> str:
 
 
 @needs_signals
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=slow)])
 @pytest.mark.parametrize(
     ("script", "earlier"),
-    [(WRITING, False), (WRITING, True), (VERIFYING, True), (MANIFEST, True)],
-    ids=["writing-the-first", "writing", "verifying", "writing-the-manifest"],
+    [
+        pytest.param(WRITING, False, id="writing-the-first", marks=slow),
+        pytest.param(WRITING, True, id="writing", marks=slow),
+        pytest.param(VERIFYING, True, id="verifying", marks=slow),
+        pytest.param(MANIFEST, True, id="writing-the-manifest"),  # the release, too, is written and verified
+    ],
 )
-@pytest.mark.parametrize("sent", ["SIGINT", *some(["SIGTERM", "SIGHUP"], 2)])
 def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, sent: str, tmp_path: Path) -> None:
     arguments = flags(TABLE, "--force")(tmp_path)
     if earlier:
@@ -161,8 +166,15 @@ def test_an_interrupted_clustering_leaves_nothing(tmp_path: Path) -> None:
 
 
 @needs_signals
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("script", [HALF_WRITTEN, MANIFEST], ids=["release", "manifest"])
+@pytest.mark.parametrize(
+    ("script", "ending"),
+    [
+        pytest.param(HALF_WRITTEN, "csv", id="release-csv"),
+        pytest.param(HALF_WRITTEN, "parquet", id="release-parquet", marks=slow),
+        pytest.param(MANIFEST, "csv", id="manifest-csv", marks=slow),
+        pytest.param(MANIFEST, "parquet", id="manifest-parquet", marks=slow),  # interrupted, above
+    ],
+)
 def test_a_killed_run_leaves_nothing_that_looks_like_a_release(
     script: str, ending: str, tmp_path: Path
 ) -> None:
@@ -201,9 +213,8 @@ def never_held(*_: Any, **__: Any) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    "verify", [broken_verdict, other_counts, never_held], ids=lambda verify: verify.__name__
+    ("earlier", "verify"), some(product([False, True], [broken_verdict, other_counts, never_held]), 2)
 )
-@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
 def test_a_release_that_does_not_verify_is_deleted(
     verify: Any, earlier: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,9 +229,18 @@ def test_a_release_that_does_not_verify_is_deleted(
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("earlier", [False, True], ids=["first", "second"])
-@pytest.mark.parametrize("at", [1, 2], ids=["release", "manifest"])
-@pytest.mark.parametrize(("fault", "status"), [(KeyboardInterrupt, 130), (RuntimeError, 4)])
+@pytest.mark.parametrize(
+    ("earlier", "at", "fault", "status"),
+    some(
+        [
+            (earlier, at, *stopped)
+            for earlier in (False, True)
+            for at in (1, 2)
+            for stopped in ((KeyboardInterrupt, 130), (RuntimeError, 4))
+        ],
+        every=3,
+    ),
+)
 def test_release_and_manifest_are_replaced_both_or_not_at_all(
     fault: type[BaseException], status: int, at: int, earlier: bool, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,6 +1,7 @@
 """`shoal verify` with several releases, and with files that belong to a release."""
 
 import json
+import shutil
 from xml.etree import ElementTree
 
 import pytest
@@ -15,17 +16,25 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
     """Two releases with manifests, the second one tampered with, and the raw table."""
-    monkeypatch.chdir(tmp_path)
+    tmp_path = tmp_path_factory.mktemp("made")
     rows = [f"{20 + i},{'fm'[i % 2]},{'flu' if i % 3 else 'cold'}" for i in range(12)]
     (tmp_path / "raw.csv").write_text("\n".join(["age,sex,ill", *rows, ""]), encoding="utf-8")
     for name in ("good.csv", "bad.csv"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        assert run("anonymize", "raw.csv", *ROLES, "-o", name, "--force", "--quiet").exit_code == 0
+        result = run("anonymize", tmp_path / "raw.csv", *ROLES, "-o", tmp_path / name, "--quiet")
+        assert result.exit_code == 0, result.stderr
     bad = (tmp_path / "bad.csv").read_text(encoding="utf-8")
     (tmp_path / "bad.csv").write_text(bad.replace("cold", "flu", 1), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def folder(made_once, tmp_path, monkeypatch):
+    """A copy of these files for each test, which runs in their folder."""
+    shutil.copytree(made_once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -19,7 +19,7 @@ from shoal.recipe import Recipe
 from shoal.recipe.options import LocalSearchOptions
 from shoal.table.encode import encode
 from tests.kernels.test_space import Rows, good_classes, labels_of, mixed_tables, rows_with_goals
-from tests.profiles import few
+from tests.profiles import IS_SLOW, few
 from tests.reference import cb
 from tests.reference.bound import least_loss
 from tests.reference.kmember import NumericColumn, TreeColumn
@@ -184,10 +184,11 @@ def fitted(encoded, k=5, seed=3, **options):
 
 
 def test_two_threads_and_any_order_of_the_rows_give_the_same_labels():
-    frame, _ = people(400)
+    n_rows = 400 if IS_SLOW else 200
+    frame, _ = people(n_rows)
     recipe = people_recipe(5)
     encoded = encode(frame, recipe)
-    order = np.random.Generator(np.random.PCG64(1)).permutation(400)
+    order = np.random.Generator(np.random.PCG64(1)).permutation(n_rows)
     with mock.patch.multiple("shoal.cluster.local_search.schedule", **SMALL_BLOCKS):
         with threads(1):
             alone = fitted(encoded)

@@ -15,6 +15,7 @@ from shoal.kernels.goals import empty_tally
 from shoal.kernels.local_search.partition import partition_loss
 from shoal.recipe.options import LocalSearchOptions
 from tests.kernels.test_space import SMALL, Rows, good_classes, mixed_tables, rows_with_goals
+from tests.profiles import slow
 from tests.reference import splits as twin
 from tests.reference.kmember import NumericColumn, TreeColumn
 from tests.reference.local_search import Table
@@ -109,7 +110,7 @@ def texts(n_rows, n_others=7):
     )
 
 
-@pytest.mark.parametrize(("n_rows", "k"), [(700, 5), (20_000, 2)])
+@pytest.mark.parametrize(("n_rows", "k"), [(700, 5), pytest.param(20_000, 2, marks=slow)])
 def test_texts_of_which_each_row_has_its_own_come_in_small_classes(n_rows, k):
     frame = texts(n_rows)
     labels = LocalSearch(k, options=QUICK).fit(shoal.encode(frame, quasi=["text", "few"])).labels

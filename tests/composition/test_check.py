@@ -24,7 +24,7 @@ from shoal.table.encode import encode
 from shoal.table.write import manifest_path, sha256
 from shoal.workflow.prepare import prepare
 from tests.composition.test_by_hand import some_release, two_views
-from tests.profiles import slow
+from tests.profiles import slow, some
 from tests.reference import composition as twin
 from tests.reference.nonhomogeneous import ANY
 from tests.strategies import leaves, nested, parents
@@ -429,10 +429,10 @@ def test_goals_are_asked_once_for_each_multiset():
     assert set(found.below_goals) == {"two"}
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize(
-    "output", [{}, {"bounds_as": "columns"}, {"bounds": "snapped"}, {"spreadsheet_safe": False}], ids=str
-)
+OUTPUTS = [{}, {"bounds_as": "columns"}, {"bounds": "snapped"}, {"spreadsheet_safe": False}]
+
+
+@pytest.mark.parametrize(("output", "ending"), some(product(OUTPUTS, ["csv", "parquet"]), 3), ids=str)
 def test_a_release_is_read_back_as_it_was_made(tmp_path, ending, output):
     rng = random.Random(3)
     data = patients(80).with_columns(

@@ -14,6 +14,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.datasets import hospital
 from shoal.errors import ShoalError
+from tests.profiles import slow
 
 MARK = "ZXMARKERXZ"
 
@@ -45,6 +46,7 @@ def test_hospital_counts(stays):
     assert stays.combinations[0].unique == table["birth_date"].is_unique().sum()
 
 
+@slow
 def test_the_draft_of_adults_raw_file_runs_unchanged(data_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run("inspect", data_folder / "adult" / "adult.data", "--write", "adult.toml", "--json")

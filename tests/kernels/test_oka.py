@@ -12,6 +12,7 @@ import shoal
 from shoal.cluster import oka
 from shoal.recipe.options import OKAOptions
 from shoal.table.encode import encode
+from tests.profiles import slow
 from tests.reference import oka as reference
 from tests.strategies import tables
 
@@ -80,6 +81,7 @@ def test_calls_of_the_kernel_may_end_anywhere():
         assert np.array_equal(oka.OKA(4).fit(encoded).labels, at_once)
 
 
+@slow
 def test_the_loss_on_adult_is_what_a_plain_implementation_has(adult8):
     # Measured elsewhere with a straightforward implementation: about 55,000 at k = 10.
     release = shoal.anonymize(shoal.Recipe.load(adult8, changes={"method": {"name": "oka"}}))

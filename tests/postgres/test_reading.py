@@ -16,6 +16,7 @@ from shoal.table.read import read
 from tests.bad_input_cases import run
 from tests.postgres.people import ROWS, make_people, recipe
 from tests.postgres_server import PASSWORD, Database
+from tests.profiles import some
 
 # The SQL of a value, and what it is in a frame.
 TYPES = {
@@ -177,7 +178,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", some(QUERIES, 4))
 def test_a_bad_query_is_one_error_and_changes_nothing(
     query: str, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

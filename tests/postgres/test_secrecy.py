@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from shoal.table.read import read
 from tests.bad_input_cases import MARK, run
 from tests.postgres.people import make_people
 from tests.postgres_server import PASSWORD, Database
+from tests.profiles import some
 
 FLAGS = (
     "--quasi", "age,Zip Code", "--sensitive", "ill", "--keep", "cost", "--identifier", "name", "--k", "3",
@@ -64,8 +66,7 @@ FAILURES: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
-@pytest.mark.parametrize("command", ["anonymize", "verify"])
+@pytest.mark.parametrize(("command", "name"), some(product(["anonymize", "verify"], FAILURES), 3))
 def test_a_failure_names_neither_password_nor_cell(
     command: str, name: str, clerk: Database, tmp_path: Path
 ) -> None:

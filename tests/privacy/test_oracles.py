@@ -14,6 +14,7 @@ from scipy.stats import entropy, wasserstein_distance
 import shoal
 from shoal.privacy.goalset import GoalSet
 from shoal.recipe import Recipe
+from tests.profiles import some
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -21,7 +22,7 @@ with warnings.catch_warnings():
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
-SEEDS = range(30)
+SEEDS = some(range(30), 3)
 NEAR = {"rel": 0, "abs": 1e-9}
 
 
@@ -113,7 +114,7 @@ def test_pycanon_finds_the_same_enhanced_beta_where_one_is_enough(seed):
 def test_enough_tables_have_an_enhanced_beta():
     frames = [random_frame(seed, WORDS, full=True) for seed in SEEDS]
     found = [achieved(frame, type="beta-likeness", variant="enhanced", beta=1.0) for frame in frames]
-    assert sum(np.isfinite(found)) >= 20
+    assert sum(np.isfinite(found)) >= 2 / 3 * len(SEEDS)
 
 
 # pyCANON skips the values that a class lacks, so every class has every value here.

@@ -23,6 +23,7 @@ from shoal.recipe import Recipe
 from shoal.release.ledger import Ledger, lock
 from shoal.release.signing import make_keys
 from shoal.verifier import verify_ledger
+from tests.profiles import slow, some
 
 GRID = {  # by row or by column four look alike; both together single everybody out
     "row": [f"r{at // 4}" for at in range(12)],
@@ -130,9 +131,9 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("case", some(REFUSED, 3))
 def test_what_the_composition_check_refuses_is_refused_through_the_ledger(case, tmp_path):
-    first, columns, second, others, k = case
+    first, columns, second, others, k = REFUSED[case]
     one = written(tmp_path, "one", first, columns, k)
     two = written(tmp_path, "two", second or first, others, k)
     ledger = tmp_path / "people.ledger"
@@ -317,7 +318,8 @@ shoal.anonymize(Recipe.load(sys.argv[1]), ledger=sys.argv[2], bound=False).write
 """
 
 
-@pytest.mark.parametrize("moved", [0, 1])  # files that had got their names; the manifest is the last
+# `moved` files had got their names; the manifest is the last.
+@pytest.mark.parametrize("moved", [pytest.param(0, marks=slow), 1])
 def test_a_killed_run_is_found_and_finished_by_the_same_run(tmp_path, moved):
     one, ledger = written(tmp_path, "one", SIX, AGE, 2), tmp_path / "people.ledger"
     release(tmp_path, "zero", SIX, recipe_of(AGE))

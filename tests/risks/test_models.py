@@ -11,6 +11,7 @@ from scipy import optimize, special
 
 from shoal.risks import pitman, snb, zayatz
 from shoal.risks.special import digamma
+from tests.profiles import some
 from tests.reference import risk as reference
 
 
@@ -40,7 +41,7 @@ def log_likelihood(classes, theta, alpha):
     return started + joined - np.log(theta + np.arange(1, n)).sum()
 
 
-@pytest.mark.parametrize("classes", SAMPLES)
+@pytest.mark.parametrize("classes", some(SAMPLES, 2))
 def test_pitman_has_the_highest_likelihood(classes):
     (theta,), (alpha,) = pitman.fit(*arrays(classes))
 

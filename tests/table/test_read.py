@@ -12,6 +12,7 @@ from pyarrow import feather
 import shoal
 from shoal.errors import DataError
 from shoal.recipe import Recipe
+from tests.profiles import slow
 
 WIDE = pa.array([Decimal(10**45)] * 4, pa.decimal256(50))  # which Polars does not read
 
@@ -32,7 +33,7 @@ each_format = pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
 
 
 @each_format
-@pytest.mark.parametrize("role", ["drop", "identifier"])
+@pytest.mark.parametrize("role", ["drop", pytest.param("identifier", marks=slow)])
 @pytest.mark.parametrize(
     "unused",
     [WIDE, pa.array([[1]] * 4), pa.array([{"a": "x"}] * 4), pa.array([b"x"] * 4)],

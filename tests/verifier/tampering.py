@@ -9,7 +9,7 @@ import csv
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -302,10 +302,10 @@ CASES = [
 ]
 
 
-def release_all(folder: Path) -> dict[str, Path]:
-    """Write a sound release of every kind, each into a folder of its own with the raw table."""
+def release_all(folder: Path, kinds: Collection[Kind] = KINDS) -> dict[str, Path]:
+    """Write a sound release of every kind, or of some, each into a folder of its own with the raw table."""
     folders = {}
-    for place, kind in enumerate(KINDS):
+    for place, kind in enumerate(kinds):
         there = folder / str(place)
         there.mkdir()
         people().write_csv(there / "raw.csv")
@@ -387,17 +387,20 @@ def _forge(manifest: dict[str, Any], digests: dict[str, str]) -> None:
 def table(found: dict[int, list[bool]]) -> str:
     """Write the table of docs/verify.md from what was found."""
     lines = TABLE
-    for at, case in enumerate(CASES):
-        marks = " | ".join("" if holds else "found" for holds in found[at])
-        lines += f"| {case.kind.title} | {case.title} | {marks} |\n"
+    for at, verdicts_of_case in found.items():
+        marks = " | ".join("" if holds else "found" for holds in verdicts_of_case)
+        lines += f"| {CASES[at].kind.title} | {CASES[at].title} | {marks} |\n"
     return lines
 
 
-def run(folder: Path) -> dict[int, list[bool]]:
-    """Tamper with everything and verify it in all ways."""
-    sound = release_all(folder)
+def run(folder: Path, places: Collection[int] = range(len(CASES))) -> dict[int, list[bool]]:
+    """Tamper with everything, or with the cases at some places, and verify it in all ways."""
+    sound = release_all(
+        folder, [kind for kind in KINDS if any(CASES[place].kind is kind for place in places)]
+    )
     found = {}
-    for place, case in enumerate(CASES):
+    for place in places:
+        case = CASES[place]
         there = folder / f"case{place}"
         tamper(case, sound[case.kind.title], there)
         found[place] = list(verdicts(case, there))

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 import shoal
+from tests.profiles import IS_SLOW, some
 from tests.verifier.tampering import CASES, KINDS, PAGE, Tampering, release_all, run, table, tamper, verdicts
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[bool]]:
-    return run(tmp_path_factory.mktemp("tampered"))
+    """All cases; in `make test` every fourth, of nearly every kind."""
+    return run(tmp_path_factory.mktemp("tampered"), some(range(len(CASES)), 4))
 
 
 def test_there_are_many_tampered_releases() -> None:
@@ -21,8 +23,9 @@ def test_there_are_many_tampered_releases() -> None:
 
 
 def test_sound_releases_hold_in_every_way(tmp_path: Path) -> None:
-    sound = release_all(tmp_path)
-    for place, kind in enumerate(KINDS):
+    kinds = some(KINDS, 3)
+    sound = release_all(tmp_path, kinds)
+    for place, kind in enumerate(kinds):
         case = Tampering(kind, "nothing")
         tamper(case, sound[kind.title], tmp_path / f"copy{place}")
         only_beside_the_original = kind.title.startswith("NH")
@@ -34,16 +37,22 @@ def test_sound_releases_hold_in_every_way(tmp_path: Path) -> None:
 
 
 def test_everything_is_found_beside_the_original(found: dict[int, list[bool]]) -> None:
-    missed = [(case.kind.title, case.title) for place, case in enumerate(CASES) if found[place][-1]]
+    missed = [
+        (case.kind.title, case.title)
+        for place, case in enumerate(CASES)
+        if place in found and found[place][-1]
+    ]
     assert missed == []
 
 
 def test_the_manifest_finds_every_change_of_the_files(found: dict[int, list[bool]]) -> None:
-    changed = [place for place, case in enumerate(CASES) if case.rows is not None]
+    changed = [place for place in found if CASES[place].rows is not None]
+    assert changed
     assert [CASES[place].title for place in changed if found[place][2]] == []
 
 
 def test_the_page_says_what_is_found(found: dict[int, list[bool]]) -> None:
-    assert PAGE.read_text(encoding="utf-8").endswith("\n\n" + table(found)), (
-        "run python -m tests.verifier.tampering"
-    )
+    page, made = PAGE.read_text(encoding="utf-8"), table(found)
+    assert set(made.splitlines()) <= set(page.splitlines()), "run python -m tests.verifier.tampering"
+    if IS_SLOW:  # with all cases
+        assert page.endswith("\n\n" + made)

@@ -17,6 +17,7 @@ from shoal.recipe import Recipe
 from shoal.report.scale import scale_of
 from shoal.table.encode import encode
 from shoal.workflow.measure import measure_tables
+from tests.profiles import examples
 
 MONTHS = ["1952/09", "1953/02", "1960/01", "1960/03"]
 YEARS = ["1952", "1953", "1960", "1962"]
@@ -105,6 +106,7 @@ def months(draw: st.DrawFn) -> list[str | None]:
     return [*texts, "01.1952", *draw(st.lists(st.none(), min_size=1, max_size=3))]
 
 
+@examples(4)
 @example(["1900/01", "10.1900", "01.1952", None], "csv", {"values": "microaggregate"}, {"dates": ["quarter"]})
 @given(
     months(),

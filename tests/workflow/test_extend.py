@@ -24,7 +24,7 @@ from shoal.recipe import Recipe
 from shoal.recipe.goals import AverageRisk
 from shoal.verifier import verify_table
 from tests.bad_input_cases import MARK, MARKS, NUMBER_MARK, snapshot
-from tests.profiles import few
+from tests.profiles import examples, few, slow, some
 from tests.reference import kmember as reference
 from tests.strategies import tables
 
@@ -84,6 +84,7 @@ def boxes_of(table, recipe):
     return [tuple(row) for row in table.select(recipe.quasi).rows()]
 
 
+@examples(5)
 @given(stories())
 def test_what_is_out_stays_and_what_comes_comes_in_k_or_more(story):
     extension = shoal.extend(story.release, story.new, story.recipe)
@@ -203,6 +204,7 @@ def boxes_to_join(story):
     return {row: box if box and counted[box] >= story.k else None for row, box in narrowest.items()}
 
 
+@examples(5)
 @given(stories(max_k=3))
 def test_k_rows_or_more_join_the_narrowest_class_around_them(story):
     extension = shoal.extend(story.release, story.new, story.recipe)
@@ -376,7 +378,7 @@ INSIDE = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "earlier", "new", "joins"), INSIDE)
+@pytest.mark.parametrize(("spec", "earlier", "new", "joins"), some(INSIDE, 3))
 def test_what_lies_inside_a_published_value(spec, earlier, new, joins, tmp_path):
     recipe = recipe_of({"q": {"role": "quasi", **spec}}, input={"missing": ["NA"]})
     release = shoal.anonymize(pl.DataFrame({"q": pl.Series(earlier, strict=False)}), recipe)
@@ -531,7 +533,7 @@ def test_there_is_no_report_and_asking_for_one_leaves_nothing_behind(tmp_path):
         ([1, 2], [None, None], ["1", "2", "", ""]),
     ],
 )
-@pytest.mark.parametrize("ending", ["", "csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", *(pytest.param(ending, marks=slow) for ending in ("", "parquet"))])
 def test_earlier_values_stay_as_they_were_written(earlier, new, written, ending, tmp_path):
     recipe = recipe_of({"age": "quasi", "v": "keep"})
     release = shoal.anonymize(pl.DataFrame({"age": [1, 1], "v": earlier}), recipe)
@@ -728,7 +730,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-@pytest.mark.parametrize("ending", ["", "csv"])
+@pytest.mark.parametrize("ending", ["", pytest.param("csv", marks=slow)])
 def test_errors_have_a_code_and_show_no_cell(bad, ending, tmp_path):
     recipe = recipe_of({**CITIES, **(bad.columns or {})})
     release = shoal.anonymize(MARKED if bad.earlier is None else bad.earlier, recipe)

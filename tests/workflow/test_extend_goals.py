@@ -14,6 +14,7 @@ import shoal
 from shoal.errors import InfeasibleError, PrivacyWarning, PromiseError, RecipeError
 from shoal.recipe import Recipe
 from shoal.verifier import verify_ledger
+from tests.profiles import examples
 from tests.reference import correspondence
 
 ILL = {"role": "sensitive", "accept": ["unique"]}
@@ -101,6 +102,7 @@ KINDS = {
 }
 
 
+@examples(4)
 @pytest.mark.parametrize("kind", KINDS)
 @given(first=ROWS, second=ROWS)
 def test_new_rows_of_every_class_are_k_and_meet_the_goal(kind, first, second):
@@ -138,6 +140,7 @@ def test_people_are_counted_among_the_new_rows():
     assert added_rows(extension, more) == {("[30, 34]",): 4}
 
 
+@examples(5)
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("pqrst")), min_size=2, max_size=12))
 def test_new_rows_of_every_class_are_of_k_people(new):
     columns = {"who": {"role": "subject"}, "age": {"role": "quasi", "kind": "numeric"},
@@ -185,6 +188,7 @@ GRID_ROWS = st.lists(
 )
 
 
+@examples(4)
 @given(first=GRID_ROWS, second=GRID_ROWS, goal=st.booleans())
 def test_views_grow_by_groups_of_k_that_are_the_same_in_all_views(first, second, goal):
     recipe = recipe_of(goal=[TWO_ILLS] if goal else [], columns=VIEWED, output=VIEWS)
@@ -287,6 +291,7 @@ def remaining(one, two):
     }
 
 
+@examples(5)
 @given(first=ROWS, second=ROWS)
 def test_forward_cross_and_backward_attacks_leave_k_rows_that_meet_the_goal(first, second):
     try:

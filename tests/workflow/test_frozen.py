@@ -15,6 +15,7 @@ from shoal.errors import RecipeError
 from shoal.table import forms
 from shoal.workflow.frozen import FrozenBoxes
 from shoal.workflow.grouping import HELD_BACK
+from tests.profiles import examples
 from tests.reference import boxes as reference
 
 SEXES = ["f", "m", "x"]
@@ -73,6 +74,7 @@ def is_mixed(values, _):
     return all(values.count(value) * 4 <= 3 * len(values) for value in "ab")
 
 
+@examples(4)
 @pytest.mark.parametrize(
     ("goal", "holds"),
     [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.recipe import Recipe
 from shoal.table.read import read_release
+from tests.profiles import examples
 
 # Texts that look like ranges, sets, escapes, formulas, numbers, dates, or CSV itself.
 TRICKY = st.text(st.sampled_from("ab01,;*[]{}\\'\"=+-@ \n\t|é\u0301"), max_size=7)
@@ -58,6 +59,7 @@ SHAPES = st.fixed_dictionaries(
 )
 
 
+@examples(5)
 @given(any_table(), st.sampled_from(["csv", "tsv", "parquet", "arrow"]), SHAPES, st.integers(0, 3))
 def test_what_is_published_is_read_back(tmp_path_factory, table, ending, shape, seed):
     quasi = ["text", "number", "float", "day"]

@@ -25,7 +25,7 @@ from shoal.table.encode import encode
 from shoal.verifier import MeasuredGoal, Problem, Verdict, promised_views, verify_table, worst_goals
 from tests.bad_input_cases import MARK, MARKS, TABLE, flags, run, snapshot
 from tests.cli.test_cli import KEYS, LOSSES
-from tests.profiles import some
+from tests.profiles import examples, slow, some
 from tests.strategies import tables
 
 release_module = importlib.import_module("shoal.release.release")
@@ -93,7 +93,7 @@ def named(folder):
         ([["A", "G", "Z"]], [["A", "G", "Z"]]),
     ],
 )
-@pytest.mark.parametrize("by", ["clustering", "projection"])
+@pytest.mark.parametrize("by", ["clustering", pytest.param("projection", marks=slow)])
 def test_column_sets_of_example_4(views, columns, by):
     table = people().rename({"age": "A", "sex": "G", "zip": "Z", "ill": "D"}).drop("note")
     release = anonymize(
@@ -145,7 +145,7 @@ def test_options_that_name_columns_are_those_of_the_view():
 @pytest.mark.parametrize(
     ("method", "views"),
     some(
-        product(["k-member", "mondrian", "systematic", "incognito"], ["equal", "unequal", "nested", SETS]), 3
+        product(["k-member", "mondrian", "systematic", "incognito"], ["equal", "unequal", "nested", SETS]), 5
     ),
 )
 def test_a_view_is_what_its_own_recipe_alone_would_release(views, method):
@@ -179,8 +179,7 @@ def test_rows_are_in_the_order_of_what_is_published_and_have_no_number():
         assert set(names) == set(view.frame.columns)
 
 
-@pytest.mark.parametrize("by", ["clustering", "projection"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(("by", "ending"), some(product(["clustering", "projection"], ["csv", "parquet"]), 3))
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_the_rows(by, ending, tmp_path):
     recipe = recipe_of(SETS, by, method="k-member", seed=7)
     shuffled = people().sample(fraction=1, shuffle=True, seed=9)
@@ -247,7 +246,7 @@ def test_all_faults_of_all_views_are_reported_at_once():
             ["k-member", "mondrian", "incognito", "kaca", "systematic"],
             [{}, {"bounds_as": "columns"}, {"values": "microaggregate"}],
         ),
-        2,
+        4,
     ),
 )
 def test_projections_show_the_columns_of_one_release(method, output):
@@ -263,6 +262,7 @@ def test_projections_show_the_columns_of_one_release(method, output):
     assert classes_of(release.parts[-1]) == classes_of(whole)
 
 
+@examples(5)
 @given(tables(max_rows=40), st.sampled_from(["equal", "unequal", "nested"]))
 def test_projections_of_generated_tables(case, views):
     sections = case.recipe.to_dict()
@@ -446,8 +446,7 @@ def test_the_input_is_never_overwritten(tmp_path):
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
-@pytest.mark.parametrize("at", range(1, 6))
+@pytest.mark.parametrize(("at", "second"), some(product(range(1, 6), [False, True]), 3))
 def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
     release = anonymize(people(), recipe_of(SETS))
     if second:
@@ -467,7 +466,7 @@ def test_all_files_are_replaced_or_none(at, second, tmp_path, monkeypatch):
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("bad", [0, 1, 2])
+@pytest.mark.parametrize("bad", some([0, 1, 2], 3, 1))
 def test_nothing_is_left_when_one_view_does_not_verify(bad, tmp_path, monkeypatch):
     arguments = flags(TABLE, ACCEPT, "--views", "equal", "--force")(tmp_path)
     assert run("anonymize", *arguments, "--seed", 5).exit_code == 0

@@ -11,7 +11,7 @@ import shoal
 from shoal.errors import InfeasibleError
 from tests.bad_input_cases import run
 from tests.profiles import few
-from tests.test_contract import every_method, every_method_with
+from tests.test_contract import every_method_with, some_methods
 from tests.workflow.test_goals import ASKED, BOUNDS, NUMBERS, ORDER, QUASI, Made, columns_of, used_by
 
 # Six rows of one person, all alike, and nine people with one row each.
@@ -25,15 +25,14 @@ def with_a_guest(goals=(), values=None, people=WHO, **privacy):
     return Made({"age": AGES, "land": LANDS}, {"s": values}, list(goals), people, **privacy)
 
 
-@every_method
-@pytest.mark.parametrize("k", [2, 3, 5, 10])
+@every_method_with("k", [2, 3, 5, 10])
 def test_nobody_fills_a_class_alone(method, k):
     case = with_a_guest(k=k)
     assert case.released(method) == list(range(15))  # `released` counts the people of every class
 
 
 # Six rows of one person here, those of six others far away: rows alone make a class of one person.
-@every_method
+@some_methods
 def test_rows_alone_would_let_one_person_fill_a_class(method):
     quasi = {"age": [1] * 6 + [13] * 6, "land": ["Iran"] * 6 + ["Peru"] * 6}
     case = Made(quasi, {"s": ["a", "b"] * 6}, [], WHO[:12], k=6)
@@ -45,7 +44,7 @@ def test_rows_alone_would_let_one_person_fill_a_class(method):
 
 
 # The guest alone has b to d: with rows counted the whole table has four values; so it has with people.
-@every_method
+@some_methods
 def test_one_person_with_many_values_is_diverse_but_not_frequent(method):
     values = [*"bcdbcd", *"aaaaaaaaa"]
     assert with_a_guest([("distinct", 4, "s")], values, k=2).released(method) == list(range(15))
@@ -56,7 +55,7 @@ def test_one_person_with_many_values_is_diverse_but_not_frequent(method):
 
 # By rows a has 8 of 15 and b 7. By people a class of five has the guest, at most two more with a, and so at
 # least two with b: 2a 3b, 3a 2b and all ten are above 0.55, and so is everything between.
-@every_method
+@some_methods
 def test_six_rows_of_one_value_count_once(method):
     case = with_a_guest([("alpha", 0.55, "s")], ["a"] * 8 + ["b"] * 7, k=5)
     assert case.released(method) is None
@@ -65,8 +64,7 @@ def test_six_rows_of_one_value_count_once(method):
     assert by_rows.released(method) == list(range(15))
 
 
-@every_method
-@pytest.mark.parametrize("goals", [[], [("distinct", 2, "s")]], ids=["k alone", "with a goal"])
+@every_method_with("goals", [[], [("distinct", 2, "s")]])
 def test_fewer_people_than_k_are_infeasible(method, goals):
     case = with_a_guest(goals, k=11)
     with pytest.raises(InfeasibleError) as caught:
@@ -103,7 +101,7 @@ def test_goals_count_people_or_nothing_is_released(method, asked):
 
 
 # For k people and different values the whole table speaks for all partitions, whoever is in two classes.
-@every_method
+@some_methods
 @few()
 @given(asked=st.sampled_from(["distinct", None]), rng=st.randoms(use_true_random=True))
 def test_k_people_and_l_values_are_feasible_if_some_partition_has_them(method, asked, rng):

@@ -13,6 +13,7 @@ from shoal.engine.spark import survey
 from shoal.errors import DataError, InfeasibleError, PromiseError, RecipeError, ShoalError
 from shoal.recipe import Recipe
 from tests.engine.spark.made import in_spark, persisted
+from tests.profiles import slow
 
 SECRET = "mark3r"
 TABLE = pl.DataFrame(
@@ -70,7 +71,13 @@ SECTIONS: dict[str, tuple[dict[str, Any], type[ShoalError], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+# Found late in a run.
+LONG = ("k above the rows", "a goal that no table meets", "a column that reveals another")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=slow) if name in LONG else name for name in SECTIONS]
+)
 def test_what_cannot_be_released_is_an_error(spark: Any, name: str) -> None:
     sections, kind, code = SECTIONS[name]
     frame = in_spark(spark, TABLE)
@@ -123,6 +130,7 @@ def test_odd_columns_are_refused_by_name(spark: Any, monkeypatch: pytest.MonkeyP
     assert "`town` has 30 different values" in str(error)
 
 
+@slow
 def test_what_is_not_kept_is_not_released(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine loses a row on its way to the verifier."""
     frame = in_spark(spark, TABLE)

@@ -26,6 +26,7 @@ from tests.profiles import slow
 
 N_ROWS = 600
 ASKED = recipe(method={"name": "mondrian"})
+IN_FILES = files.in_files
 
 
 def made_files(frame: Any, place: Path, progress: Any = None) -> dict[str, bytes]:
@@ -58,7 +59,8 @@ def expected(spark: Any, table: pl.DataFrame, tmp_path_factory: pytest.TempPathF
     return found
 
 
-@pytest.mark.parametrize("parts", [7, pytest.param(64, marks=slow)])
+@slow
+@pytest.mark.parametrize("parts", [7, 64])
 def test_files_do_not_depend_on_how_the_input_lies(
     spark: Any, table: pl.DataFrame, expected: dict[str, bytes], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, parts: int,
@@ -127,37 +129,42 @@ def listed(place: Path) -> dict[str, bytes]:
     return {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
 
 
-def test_a_folder_is_written_replaced_and_kept_until_another_is_verified(
+def without_a_row(*given: Any) -> Any:
+    return IN_FILES(*given).limit(N_ROWS - 1)
+
+
+def test_a_folder_is_written_whole_or_not_at_all(
     release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out.parquet"
-    real = files.in_files
-
-    def without_a_row(*given: Any) -> Any:
-        return real(*given).limit(N_ROWS - 1)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "in_files", without_a_row)
-        with pytest.raises(PromiseError):
-            release.write(target, report=True)
-    assert listed(tmp_path) == {}
+    monkeypatch.setattr(files, "in_files", without_a_row)
+    with pytest.raises(PromiseError):
+        release.write(target)
     assert list(tmp_path.iterdir()) == []
 
+    monkeypatch.undo()
     release.write(target, report=True)
-    first = listed(tmp_path)
-    assert sorted(first) == [
+    assert sorted(listed(tmp_path)) == [
         "out.parquet.manifest.json",
         "out.parquet.report.html",
         "out.parquet/part-00000.parquet",
     ]
     assert shoal.verify(target, ASKED).holds
 
-    with monkeypatch.context() as patch:
-        patch.setattr(files, "in_files", without_a_row)
-        with pytest.raises(PromiseError):
-            release.write(target, report=True)
+
+@slow
+def test_a_folder_is_kept_until_another_is_verified(
+    release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.parquet"
+    release.write(target, report=True)
+    first = listed(tmp_path)
+    monkeypatch.setattr(files, "in_files", without_a_row)
+    with pytest.raises(PromiseError):
+        release.write(target, report=True)
     assert listed(tmp_path) == first
 
+    monkeypatch.undo()
     release.write(target)
     again = listed(tmp_path)
     assert again["out.parquet/part-00000.parquet"] == first["out.parquet/part-00000.parquet"]
@@ -174,6 +181,7 @@ def test_the_manifest_of_a_folder_is_signed(release: shoal.Release, tmp_path: Pa
     assert [problem.code for problem in verdict.problems] == ["verify.signature"]
 
 
+@slow
 def test_what_is_no_release_of_this_recipe_is_replaced_by_force_only(
     release: shoal.Release, tmp_path: Path
 ) -> None:

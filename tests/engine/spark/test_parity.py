@@ -10,7 +10,7 @@ import pytest
 
 from shoal.recipe import Recipe
 from tests.engine.spark.made import GRIDS, by_local, by_spark, in_spark, people, persisted, recipe
-from tests.profiles import slow
+from tests.profiles import slow, some
 
 ILL, SIZE = "^ill.*$", "größe"
 DIVERSE = {"type": "l-diversity", "column": ILL, "variant": "entropy", "l": 1.8}
@@ -41,7 +41,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 2))
 def test_both_engines_release_the_same_rows(spark: Any, name: str) -> None:
     seed = list(CASES).index(name)
     table, asked = people(700, seed % 3), recipe(**CASES[name])
@@ -73,9 +73,8 @@ def test_every_method_and_goal_on_three_tables(spark: Any, method: str, goals: s
         assert by_spark(in_spark(spark, table, 2 + seed), asked) == by_local(table, asked)
 
 
-@pytest.mark.parametrize(
-    "method", ["local-search", *(pytest.param(m, marks=slow) for m in list(METHODS)[1:])]
-)
+@slow
+@pytest.mark.parametrize("method", METHODS)
 def test_adult_is_released_alike(spark: Any, adult8: Path, method: str) -> None:
     from shoal.workflow.prepare import table_of
 
@@ -98,9 +97,8 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
         assert by_spark(in_spark(spark, table, 5), asked) == by_local(table, asked)
 
 
-@pytest.mark.parametrize(
-    "output", [{"bounds_as": "columns"}, pytest.param({"values": "microaggregate"}, marks=slow)], ids=str
-)
+@slow
+@pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}], ids=str)
 def test_months_years_and_codes_are_released_alike(spark: Any, output: dict[str, str]) -> None:
     n = 300
     table = pl.DataFrame(
@@ -124,6 +122,7 @@ def test_months_years_and_codes_are_released_alike(spark: Any, output: dict[str,
     assert by_spark(in_spark(spark, table, 4), asked) == by_local(table, asked)
 
 
+@slow
 def test_missing_values_everywhere_and_empty_partitions_are_released_alike(spark: Any) -> None:
     """One column has no value at all, some rows have none, and more partitions than rows hold them."""
     table = pl.DataFrame(

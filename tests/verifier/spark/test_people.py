@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verifier import verify
 from shoal.verifier.spark import verify_folder
+from tests.profiles import slow
 from tests.verifier.spark.folders import codes, write_parts
 
 NAMES = ("q.1", "s`", "kept")
@@ -65,6 +66,7 @@ def test_people_are_counted_as_by_duckdb(spark: Any, tmp_path: Path) -> None:
     assert {goal.counts for goal in other.goals} == {"people"}
 
 
+@slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -87,6 +89,7 @@ def test_other_rows_than_those_written_are_a_problem(spark: Any, tmp_path: Path,
     assert verdict.goals[0].counts == "rows"
 
 
+@slow
 def test_other_columns_than_those_written_are_a_problem(spark: Any, tmp_path: Path) -> None:
     folder = written(tmp_path / "out.csv")
     people = own_rows(spark, ROWS).drop("kept")

@@ -13,6 +13,7 @@ from shoal.cli.main import app
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe
 from shoal.verifier.spark import session, spark_session, verify_folder
+from tests.profiles import slow
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import write_manifest, write_parts
 
@@ -33,6 +34,7 @@ def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, lacking:
     assert "Java 17" in caught.value.hint
 
 
+@slow
 def test_on_a_cluster_spark_remembers_how_tables_were_made(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_column_of_its_own_is_found_and_empty_lines_are_rows(spark: Any, tmp_p
     assert (verdict.holds, verdict.rows, verdict.classes) == (True, 6, 3)
 
 
+@slow
 def test_a_unique_kept_column_is_found(spark: Any, tmp_path: Path) -> None:
     rows = [["1", str(at), "x"] for at in range(20)]
     folder = write_parts(tmp_path / "out.csv", ["a", "note", "b"], [rows[:7], rows[7:]])

@@ -18,6 +18,7 @@ from tests.verifier.spark.tampered import BY_MANIFEST, CASES, RECIPE
 CHANGES = pytest.mark.parametrize("change", CASES, ids=lambda change: change.__name__)
 
 
+@slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_the_release_itself_holds(spark: Any, tmp_path: Path, ending: str) -> None:
     one, other = both(spark, tampered.release(tmp_path / f"out{ending}"), RECIPE, rows=13)
@@ -86,6 +87,7 @@ def test_forged_numbers_are_found(spark: Any, tmp_path: Path) -> None:
     assert problem.message == f"Numbers in the manifest that differ from the file: {wrong}."
 
 
+@slow
 def test_nothing_is_compared_without_a_manifest(spark: Any, tmp_path: Path) -> None:
     folder = tampered.release(tmp_path / "out.csv")
     tampered.change_a_sensitive_value(folder)
