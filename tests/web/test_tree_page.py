@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,6 +156,23 @@ def test_cuts_by_mouse_and_keyboard(page: Any, project: Path) -> None:
     tree = tree_on_disk(project, "age")
     assert tree is not None
     assert list(tree["*"]) == [f"<{low + 1}", f"[{low + 1}, 44]", ">=45"]
+
+
+def test_a_file_can_be_chosen_while_the_tree_loads(page: Any, project: Path, tmp_path: Path) -> None:
+    held: list[Any] = []
+    page.route(
+        re.compile(r"/api/.*/hierarchies/[^/]+$"),
+        lambda route: held.append(route) if route.request.method == "GET" else route.continue_(),
+    )
+    open_page(page, project, "city")
+    (tmp_path / "bad.csv").write_text("oslo;x;*\noslo;y;*\n")
+    page.click("text=Import a file")
+    page.set_input_files("#file", tmp_path / "bad.csv")
+    page.locator("#import li").first.wait_for()
+    assert len(held) == 1
+    held[0].continue_()
+    page.locator('[role="treeitem"]').first.wait_for()
+    page.unroute_all()  # the page is that of all tests here
 
 
 def test_a_wrong_file_is_refused_where_it_was_chosen(page: Any, project: Path, tmp_path: Path) -> None:

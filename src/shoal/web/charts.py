@@ -8,7 +8,7 @@ from math import log10
 from typing import Any
 
 WIDTH, HEIGHT = 440, 270
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 20, 16, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 20, 34, 50  # room for labels, which are larger on small screens
 _KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _NEAR = 12  # points closer than this share a label
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)

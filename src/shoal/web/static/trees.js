@@ -563,9 +563,9 @@ bar.addEventListener("keydown", (event) => {
 });
 
 document.querySelector(".tree-columns [aria-current]").scrollIntoView({ block: "nearest", inline: "center" });
+startBuilders(api, show); // before the tree is there: a file may be chosen, or a button pressed, while it loads
 try {
   show(await call("GET", api), { keepFocus: false });
 } catch (error) {
   showProblem(error);
 }
-startBuilders(api, show);
