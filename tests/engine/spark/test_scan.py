@@ -73,19 +73,18 @@ def test_other_files_are_left_to_spark(tmp_path: Path, other: str) -> None:
 
 
 def test_workers_read_the_rows_that_spark_reads(spark: Any, tmp_path: Path) -> None:
+    def as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
     for at in range(2):
         written(tmp_path / "in.parquet" / f"part-{at}.parquet", ROWS.slice(at))
     frame = spark.read.parquet(str(tmp_path / "in.parquet"))
     names = ["a", "`c`", "a.b"]
     scan = scan_of(frame, names, 2)
     assert scan is not None
-    found = scan.mapped(spark, _as_it_is, "c0 string, c1 double, c2 bigint").collect()
+    found = scan.mapped(spark, as_they_are, "c0 string, c1 double, c2 bigint").collect()
     plain = frame.toDF("c2", "c0", "c1").select("c0", "c1", "c2").collect()
     assert texts(names, found) == texts(names, plain)
-
-
-def _as_it_is(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
 
 
 @slow
