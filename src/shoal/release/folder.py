@@ -105,25 +105,15 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
 
 
 def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
-    """Let Spark write the files; then give them names that reveal nothing."""
-    from shoal.engine.spark.files import in_files, write_csv, write_parquet
-    from shoal.engine.spark.footers import sort_encodings
+    """Let workers write the files; then give them names that reveal nothing."""
+    from shoal.engine.spark.files import in_files, write_files
 
     parted = in_files(rows.run.classes, rows.layout, rows.height, rows.classes)
-    address = folder.absolute().as_uri()
-    if folder.suffix == ".parquet":
-        write_parquet(parted, rows.layout, address)
-    else:
-        write_csv(parted, rows.layout, address, spreadsheet_safe=release.recipe.output.spreadsheet_safe)
-    written = sorted(file for file in folder.iterdir() if file.name.startswith("part-"))
-    for other in set(folder.iterdir()) - set(written):
+    safe = release.recipe.output.spreadsheet_safe
+    written = write_files(parted, rows.layout, folder, spreadsheet_safe=safe)
+    for other in set(folder.iterdir()) - set(written):  # of a task that ended before it was done
         other.unlink()
-    filled = [file for file in written if file.stat().st_size]
-    for empty in set(written) - set(filled):
-        empty.unlink()
-    for at, file in enumerate(filled):
-        if folder.suffix == ".parquet":
-            sort_encodings(file)
+    for at, file in enumerate(written):
         file.rename(folder / f"part-{at:05}{folder.suffix}")
 
 

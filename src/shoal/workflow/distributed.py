@@ -80,7 +80,8 @@ def make_distributed(
         given = read_input(spark, recipe) if frame is None else frame
         with stage(timings, "count", progress) as tick, sized(spark, 0), watched(spark, tick):
             repeats = _repeats(SparkTable.of(given, recipe), recipe)
-        found = run(given, recipe, timings, progress, show_plan)
+        in_files = frame is None and recipe.input.table is None
+        found = run(given, recipe, timings, progress, show_plan, in_files=in_files)
         try:
             bounding = _bounding(found, recipe, timings, progress) if bound else ()
             with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):

@@ -82,10 +82,10 @@ def by_local(table: pl.DataFrame, asked: Recipe) -> list[tuple[str, ...]]:
     return texts(frame.columns, frame.rows())
 
 
-def by_spark(frame: Any, asked: Recipe) -> list[tuple[str, ...]]:
+def by_spark(frame: Any, asked: Recipe, **how: Any) -> list[tuple[str, ...]]:
     """What the engine of many machines releases, without measuring and verifying it."""
     with steady(frame.sparkSession):
-        made = run(frame, asked.changed({"engine": {"name": "spark"}}), {})
+        made = run(frame, asked.changed({"engine": {"name": "spark"}}), {}, **how)
         try:
             layout = layout_of(made)
             found = made.released.select(*(plain for plain, _ in layout.columns)).collect()

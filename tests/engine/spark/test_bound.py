@@ -60,9 +60,38 @@ def test_rows_are_drawn_by_numbers_that_do_not_depend_on_them(spark):
     in_order = sorted(tuple(row) for row in rows.frame.select(*names).collect())
     numbers = np.random.Generator(np.random.PCG64(bounding.SEED)).integers(400, size=300)
     chosen = bounding._chosen(rows, 300)
-    assert chosen.drawn is not None
-    drawn = chosen.codes[:, chosen.drawn].T.tolist()
-    assert drawn == [list(in_order[number][1:]) for number in numbers]
+    assert chosen.is_drawn
+    drawn = sorted(tuple(row) for row in chosen.frame.select("at", *names[1:]).collect())
+    assert drawn == [(at, *in_order[number][1:]) for at, number in enumerate(numbers)]
+
+
+@pytest.mark.parametrize("sampled", [150, 1000])
+def test_no_code_of_a_row_comes_to_the_driver(spark, monkeypatch, sampled):
+    """Everything that is collected is numbers of buckets, of rows, and distances."""
+    made = whole(spark)
+    frames = type(rows_of(made.spark).frame)
+    collected = []
+    plain = frames.collect
+
+    def collect(frame):
+        collected.append(frame)
+        return plain(frame)
+
+    monkeypatch.setattr(bounding, "SAMPLED", sampled)
+    monkeypatch.setattr(bounding, "_MIN_SAMPLED", 1)
+    monkeypatch.setattr(frames, "collect", collect)
+    assert bounding.lower_bound(rows_of(made.spark), made.recipe, 0).is_estimate == (sampled < 400)
+    assert {name for frame in collected for name in frame.columns} <= {
+        "bucket",
+        "count",
+        "at",
+        "times",
+        "far",
+    }
+    for frame in collected:  # nor on the way of a broadcast, other than the numbers that the driver drew
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert "BroadcastNestedLoopJoin" not in plan
+        assert ("CartesianProduct" in plan) == ("far" in frame.columns)
 
 
 def test_rows_left_out_for_a_missing_value_cost_everything(spark):

@@ -129,15 +129,15 @@ def listed(place: Path) -> dict[str, bytes]:
     return {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
 
 
-def without_a_row(*given: Any) -> Any:
-    return IN_FILES(*given).limit(N_ROWS - 1)
+def without_a_class(pieces: Any, *given: Any) -> Any:
+    return IN_FILES(pieces.limit(pieces.count() - 1), *given)
 
 
 def test_a_folder_is_written_whole_or_not_at_all(
     release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "out.parquet"
-    monkeypatch.setattr(files, "in_files", without_a_row)
+    monkeypatch.setattr(files, "in_files", without_a_class)
     with pytest.raises(PromiseError):
         release.write(target)
     assert list(tmp_path.iterdir()) == []
@@ -159,7 +159,7 @@ def test_a_folder_is_kept_until_another_is_verified(
     target = tmp_path / "out.parquet"
     release.write(target, report=True)
     first = listed(tmp_path)
-    monkeypatch.setattr(files, "in_files", without_a_row)
+    monkeypatch.setattr(files, "in_files", without_a_class)
     with pytest.raises(PromiseError):
         release.write(target, report=True)
     assert listed(tmp_path) == first

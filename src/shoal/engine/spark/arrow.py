@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shoal.table.read import cleaned
 
-_ROWS = 200_000  # Spark's own batches are small: Polars would spend its time on calls
+ROWS = 200_000  # Spark's own batches are small: Polars would spend its time on calls
 
 
 def frames(
@@ -30,7 +30,7 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         if batch.num_rows:
             waiting.append(batch)
             rows += batch.num_rows
-        if rows >= _ROWS:
+        if rows >= ROWS:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if waiting:

@@ -1,24 +1,31 @@
 """Write released rows as a folder of files, in canonical order within and across them.
 
-Which rows a file has depends on the release alone: boundaries are published classes, from a sample chosen by
-hashes. So neither names nor sizes reveal how the input was stored, and the same release has the same files.
+Classes are parted into files by Spark; each file is sorted and written by one task, with the code that writes
+a release on one machine. Which rows a file has depends on the release alone: boundaries are published
+classes, from a sample chosen by hashes. So neither names nor sizes reveal how the input was stored, and the
+same release has the same files.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from shoal.engine.spark.schema import SIZE, rows_of
+from shoal.engine.spark.schema import ROWS, SIZE, rows_of
 from shoal.engine.spark.tasks import limit_threads
+from shoal.errors import OutputError
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 FILE_ROWS = 250_000
+FILE = "file"
 _SAMPLED = 64  # classes for each boundary
 
 
@@ -42,23 +49,12 @@ class Layout:
 
 
 def in_files(pieces: Any, layout: Layout, rows: int, classes: int) -> Any:
-    """Return the rows of published classes, parted into files and sorted in each."""
+    """Return published classes with the number of their file, those of one file together."""
     from pyspark.sql import functions as f
 
-    number = max(1, ceil(rows / FILE_ROWS))
-    bounds = _boundaries(pieces, layout.keys, number, classes)
-    by_class = [f.col(name).asc_nulls_last() for name in layout.keys]
-    if not rows:
-        parted = pieces.coalesce(1)
-    elif not bounds:
-        parted = pieces.coalesce(1).sortWithinPartitions(*by_class)
-    else:
-        files = pieces.repartitionById(len(bounds) + 1, _file_of(layout.keys, bounds))
-        parted = files.sortWithinPartitions(*by_class)
-    chosen = rows_of(parted).select(*layout.keys, *layout.others)
-    # Nearly in order already: this sorts the rows of each class, and joins what several cells have of it.
-    order = [*by_class, *(f.col(name).asc_nulls_last() for name in layout.others)]
-    return chosen.sortWithinPartitions(*order)
+    bounds = _boundaries(pieces, layout.keys, max(1, ceil(rows / FILE_ROWS)), classes)
+    numbered = pieces.select(*layout.keys, ROWS, _file_of(layout.keys, bounds).cast("int").alias(FILE))
+    return numbered.repartitionById(len(bounds) + 1, f.col(FILE)) if bounds else numbered.coalesce(1)
 
 
 def _boundaries(pieces: Any, keys: Sequence[str], number: int, classes: int) -> list[tuple[Any, ...]]:
@@ -108,17 +104,21 @@ def _is_before(keys: Sequence[str], bound: tuple[Any, ...]) -> Any:
     return before
 
 
-def write_parquet(rows: Any, layout: Layout, folder: str) -> None:
-    """Write Parquet, with the real names of the columns."""
-    plain = rows.select(*(name for name, _ in layout.columns))
-    plain.toDF(*(real for _, real in layout.columns)).write.mode("overwrite").parquet(folder)
+def write_files(pieces: Any, layout: Layout, folder: Path, *, spreadsheet_safe: bool) -> list[Path]:
+    """Write the classes that `in_files` returns into a new folder; return the files in order."""
+    import polars as pl
 
-
-def write_csv(rows: Any, layout: Layout, folder: str, *, spreadsheet_safe: bool) -> None:
-    """Write CSV in the dialect of a release on one machine."""
-    plain = rows.select(*(name for name, _ in layout.columns))
-    task = CsvLines(tuple(real for _, real in layout.columns), spreadsheet_safe)
-    plain.mapInArrow(task, "value string").write.mode("overwrite").text(folder)
+    folder.mkdir()
+    task = WriteFiles(layout, str(folder.absolute()), folder.suffix, spreadsheet_safe)
+    found = pieces.mapInArrow(task, "file int, fault string").collect()
+    faults = sorted(row.fault for row in found if row.fault is not None)
+    if faults:
+        hint = "the output has to be a path that the driver and all workers share, with room for the release"
+        raise OutputError("output.unwritable", faults[0], hint)
+    if not found:  # no row is released
+        none = rows_of(pieces).select(*layout.keys, *layout.others).limit(0).toArrow()
+        task.write(pl.DataFrame(pl.from_arrow(none)), 0)
+    return [task.place(number) for number in sorted(row.file for row in found) or [0]]
 
 
 def file_digests(spark: Any, folder: Path) -> dict[str, str]:
@@ -131,28 +131,64 @@ def file_digests(spark: Any, folder: Path) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class CsvLines:
-    """Write rows as lines of CSV, the header first."""
+class WriteFiles:
+    """Sort the rows of a file and write it, in the format and dialect of a release on one machine."""
 
-    names: tuple[str, ...]
+    layout: Layout
+    folder: str
+    ending: str
     spreadsheet_safe: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return the lines of one file, in blocks."""
+        """Write the files of a part, one as a rule; return their numbers, or why they cannot be written."""
         limit_threads()
         import polars as pl
         import pyarrow as pa
 
-        from shoal.engine.spark.arrow import chunks
-        from shoal.table.spreadsheet import escaped
+        waiting = [batch for batch in batches if batch.num_rows]
+        if not waiting:
+            return
+        pieces = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(waiting)))
+        for number in pieces[FILE].unique().sort():
+            fault = None
+            try:
+                self.write(self._sorted(pieces.filter(pl.col(FILE) == number)), number)
+            except OutputError as error:  # Spark would wrap it into a text of its own
+                fault = error.message
+            columns = [pa.array([number], pa.int32()), pa.array([fault], pa.string())]
+            yield pa.RecordBatch.from_arrays(columns, names=["file", "fault"])
 
-        header = True
-        for table in chunks(batches):
-            plain = pl.DataFrame(pl.from_arrow(table))
-            frame = pl.DataFrame(
-                {name: plain[at] for name, at in zip(self.names, plain.columns, strict=True)}
-            )
-            frame = escaped(frame) if self.spreadsheet_safe else frame
-            text = frame.write_csv(include_header=header)
-            header = False
-            yield pa.RecordBatch.from_pydict({"value": [text.removesuffix("\n")]})
+    def place(self, number: int) -> Path:
+        """Return where a file is written."""
+        return Path(self.folder, f"file-{number:05}{self.ending}")
+
+    def write(self, rows: pl.DataFrame, number: int) -> None:
+        """Write rows under a name of their own first: the same task may run twice at the same time."""
+        import polars as pl
+
+        from shoal.table.write import unwritable, write_table
+
+        if not Path(self.folder).is_dir():
+            place = Path(self.folder).parents[1]
+            raise OutputError("output.unwritable", f"A worker does not find the output's folder {place}.")
+        named = pl.DataFrame({real: rows[plain] for plain, real in self.layout.columns})
+        made = Path(self.folder, f".{uuid4().hex}{self.ending}")
+        write_table(named, made, spreadsheet_safe=self.spreadsheet_safe)
+        try:
+            os.replace(made, self.place(number))
+        except OSError as error:
+            raise unwritable(self.place(number), error) from None
+
+    def _sorted(self, pieces: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of classes in canonical order; what several cells have of a class is joined."""
+        import numpy as np
+        import polars as pl
+
+        keys, others = list(self.layout.keys), list(self.layout.others)
+        ordered = pieces.sort(keys, nulls_last=True)
+        at = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
+        classes = ordered.select(keys)[np.flatnonzero(np.diff(at, prepend=-1))]
+        of_row = np.repeat(at, ordered[ROWS].list.len().to_numpy())
+        rows = ordered[ROWS].explode().struct.unnest().select(others)
+        rows = rows.with_columns(pl.Series("at", of_row)).sort("at", *others, nulls_last=True)
+        return classes[rows["at"]].with_columns(rows.select(others))

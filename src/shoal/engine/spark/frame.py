@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from shoal.engine.spark.scan import Scan, scan_of
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe, column_faults
 
@@ -35,10 +36,13 @@ class SparkTable:
         With columns c0, c1 and so on.
     names : tuple of str
         The real name of each.
+    scan : Scan or None
+        How workers read the rows without Spark.
     """
 
     frame: Any
     names: tuple[str, ...]
+    scan: Scan | None = None
 
     @classmethod
     def of(cls, frame: Any, recipe: Recipe) -> SparkTable:
@@ -57,8 +61,20 @@ class SparkTable:
         kept = plain.select(*(f"c{at}" for at in chosen)).toDF(*(f"c{at}" for at in range(len(chosen))))
         return cls(kept, tuple(present[at] for at in chosen))
 
+    def scanned(self, given: Any, tasks: int) -> SparkTable:
+        """Return the table as workers can read it, if it is the files of a frame that is given."""
+        return replace(self, scan=scan_of(given, self.names, tasks))
+
+    def mapped(self, task: Any, schema: Any) -> Any:
+        """Return what a task makes of the rows, which it gets in batches of Arrow's."""
+        if self.scan is None:
+            return self.frame.mapInArrow(task, schema)
+        return self.scan.mapped(self.frame.sparkSession, task, schema)
+
     def spread(self, tasks: int) -> SparkTable:
         """Return the table in at least as many partitions as tasks run at the same time."""
+        if self.scan is not None:
+            return self
         rdd = getattr(self.frame, "rdd", None)  # a Connect frame has none
         if rdd is None or rdd.getNumPartitions() >= tasks:
             return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,11 @@ from shoal.engine.cells.counts import CellCount
 from shoal.engine.cells.sample import OPEN_HIGH, OPEN_LOW, CutSample, Space, key_limit
 from shoal.engine.cells.tree import Leaf, Node, Partition, from_lists
 from shoal.engine.spark import tasks
+from shoal.engine.spark.settings import on_disks
 from shoal.table.codebook import Codebook
 from shoal.table.columns import SensitiveColumn
+
+_WORTHWHILE = 3  # equal rows, on average, that are counted before cells are planned
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class SparkRows:
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        With the columns that `tasks` describes.
+        With the columns that `tasks` describes. It may have equal rows once, and in `n` how many they are.
     codebook : Codebook
     """
 
@@ -44,6 +47,27 @@ class SparkRows:
         """The counts of the whole table."""
         return self._counted(Partition())[0]
 
+    def condensed(self, cell_rows: int) -> SparkRows:
+        """Return the rows to plan cells with: equal ones once where that saves much, kept on disks too."""
+        from pyspark.sql import functions as f
+
+        with_people = self.codebook.recipe.subject is not None  # which are counted instead of rows
+        if with_people or self.root.rows <= cell_rows:
+            return self
+        different = self.frame.agg(f.approx_count_distinct("key")).collect()[0][0]
+        if different * _WORTHWHILE > self.root.rows:
+            return self
+        codes = [name for name in self.frame.columns if name[0] in "xg"]
+        tuples = self.frame.groupBy("key", *codes).agg(f.count(f.lit(1)).alias("n"))
+        return SparkRows(on_disks(tuples), self.codebook)
+
+    @property
+    def _number(self) -> Any:
+        """How many rows one of the frame is."""
+        from pyspark.sql import functions as f
+
+        return f.col("n") if "n" in self.frame.columns else f.lit(1)
+
     @cached_property
     def whole(self) -> tuple[LongArray, ...]:
         """For each goal, how many people of the table have each value."""
@@ -55,9 +79,10 @@ class SparkRows:
         counted = zip(self.codebook.sensitive, self.whole, strict=True)
         return tuple(replace(book.empty, whole=whole) for book, whole in counted)
 
-    def in_cells(self, partition: Partition) -> Any:
-        """Return the rows with the number of their cell."""
-        return self.frame.withColumn("cell", cell_column(partition))
+    def in_cells(self, partition: Partition, numbers: Sequence[int] | None = None) -> Any:
+        """Return the rows with the number of their cell; with `numbers`, that in its place."""
+        numbers = range(len(partition.paths)) if numbers is None else numbers
+        return self.frame.withColumn("cell", cell_column(partition, numbers))
 
     def count(self, partition: Partition) -> list[CellCount]:
         """Count every cell exactly."""
@@ -68,12 +93,12 @@ class SparkRows:
 
         cells, with_people = self.in_cells(partition), self.codebook.recipe.subject is not None
         goals = range(len(self.codebook.sensitive))
-        totals = [f.count(f.lit(1)).alias("rows")]
+        totals = [f.sum(self._number).alias("rows")]
         if with_people:
             totals.append(f.count_distinct("person").alias("people"))
             holders = [f.count_distinct(f.when(f.col(f"g{g}") >= 0, f.col("person"))) for g in goals]
         else:
-            holders = [f.count(f.when(f.col(f"g{g}") >= 0, 1)) for g in goals]
+            holders = [f.sum(f.when(f.col(f"g{g}") >= 0, self._number).otherwise(0)) for g in goals]
         totals += [column.alias(f"h{g}") for g, column in enumerate(holders)]
         found = {row.cell: row.asDict() for row in cells.groupBy("cell").agg(*totals).collect()}
         values = [self._values(cells, g, with_people, len(partition.paths)) for g in goals]
@@ -84,7 +109,7 @@ class SparkRows:
         from pyspark.sql import functions as f
 
         known = cells.where(f.col(f"g{goal}") >= 0).groupBy("cell", f"g{goal}")
-        people = f.count_distinct("person") if with_people else f.count(f.lit(1))
+        people = f.count_distinct("person") if with_people else f.sum(self._number)
         counts = np.zeros((n_cells, self.codebook.sensitive[goal].empty.n_values), np.int64)
         for row in known.agg(people.alias("n")).collect():
             counts[row.cell, row[f"g{goal}"]] = row.n
@@ -102,7 +127,7 @@ class SparkRows:
             chosen = chosen | ((f.col("cell") == cell) & (f.col("key") <= limit))
         codes = [name for name in self.frame.columns if name[0] in "xg"]
         sample = (
-            self.in_cells(partition).where(chosen).groupBy("cell", *codes).agg(f.count(f.lit(1)).alias("n"))
+            self.in_cells(partition).where(chosen).groupBy("cell", *codes).agg(f.sum(self._number).alias("n"))
         )
         task = tasks.CutCells(self.space, self.sensitive, self.codebook.recipe, cell_rows, dict(rows))
         found = sample.groupBy("cell").applyInArrow(tasks.by_group(task), "cell int, found string").collect()
@@ -121,12 +146,12 @@ def _cut_sample(found: dict[str, Any]) -> CutSample:
     return CutSample(from_lists(found["cuts"]), found["tuples"], tuple(found["codes"]), found["share"])
 
 
-def cell_column(partition: Partition) -> Any:
+def cell_column(partition: Partition, numbers: Sequence[int]) -> Any:
     """Return the number of a row's cell as an expression of Spark's."""
     from pyspark.sql import functions as f
 
-    column = _cut_column(partition.cuts, len(partition.alike))[0]
-    for number, group in reversed(list(enumerate(partition.alike))):
+    column = _cut_column(partition.cuts, iter(numbers[len(partition.alike) :]))
+    for number, group in reversed(list(zip(numbers, partition.alike, strict=False))):
         equal = f.lit(True)
         for at, code in enumerate(group):
             equal = equal & (f.col(f"x{at}") == code)
@@ -134,17 +159,16 @@ def cell_column(partition: Partition) -> Any:
     return column.cast("int")
 
 
-def _cut_column(node: Node, number: int) -> tuple[Any, int]:
-    """Return the expression of a tree whose cells are numbered from `number` on, and the next number."""
+def _cut_column(node: Node, numbers: Iterator[int]) -> Any:
+    """Return the expression of a tree whose cells take their numbers in turn."""
     from pyspark.sql import functions as f
 
     if isinstance(node, Leaf):
-        return f.lit(number), number + 1
-    inside, number = _cut_column(node.inside, number)
-    outside, number = _cut_column(node.outside, number)
+        return f.lit(next(numbers))
+    inside, outside = _cut_column(node.inside, numbers), _cut_column(node.outside, numbers)
     code, chosen = f.col(f"x{node.column}"), f.lit(True)
     if node.low != OPEN_LOW:
         chosen = chosen & (code >= node.low)
     if node.high != OPEN_HIGH:
         chosen = chosen & (code <= node.high)
-    return f.when(chosen, inside).otherwise(outside), number
+    return f.when(chosen, inside).otherwise(outside)

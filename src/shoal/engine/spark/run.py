@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from shoal.cluster.clusterer import check_feasible
 from shoal.cluster.registry import MethodInfo, choose
 from shoal.engine.cells.clustering import recipe_of_cells
@@ -96,11 +98,15 @@ def run(
     timings: dict[str, float],
     progress: Progress | None = None,
     show_plan: Callable[[str], None] | None = None,
+    *,
+    in_files: bool = False,
 ) -> SparkRun:
-    """Cluster and publish the rows of a Spark DataFrame."""
+    """Cluster and publish the rows of a Spark DataFrame; `in_files` says that it is all that files have."""
     spark = frame.sparkSession
     refuse_small_workers(spark)
-    table = SparkTable.of(frame, recipe).spread(cores(spark))
+    table = SparkTable.of(frame, recipe)
+    table = table.scanned(frame, cores(spark)) if in_files else table
+    table = table.spread(cores(spark))
     with stage(timings, "read", progress) as tick:
         with sized(spark, 0), watched(spark, tick):
             codebook = find_codebook(table, recipe)
@@ -128,7 +134,9 @@ def _run(
             missing = _missing(rows, recipe)
         cell_rows = recipe.engine.cell_rows or CELL_ROWS
         with stage(timings, "plan", progress) as tick, watched(spark, tick):
-            plan = plan_cells(rows, Feasible(rows.sensitive, codebook.recipe), cell_rows)
+            planned = rows.condensed(cell_rows)
+            kept.append(planned.frame)
+            plan = plan_cells(planned, Feasible(rows.sensitive, codebook.recipe), cell_rows)
             equal = _equal_cells(rows, plan)
             largest = max((cell.rows for at, cell in enumerate(plan.counts) if at not in equal), default=0)
             refuse_large(plan, largest, codebook, spark, cell_rows, show_plan)
@@ -148,7 +156,7 @@ def _run(
     return SparkRun(
         table, codebook, method, reason, plan, rows, classes, counted, bins,
         (*names, *recipe.named("sensitive", "keep")), reports, rows.sensitive, codebook.rows, missing,
-        partial(_close, prepared, made),
+        partial(_close, *kept),
     )  # fmt: skip
 
 
@@ -160,7 +168,7 @@ def _close(*frames: Any) -> None:
 def _prepared(table: SparkTable, codebook: Codebook) -> Any:
     """Return the encoded rows, kept on the workers' disks: they are read several times."""
     task = tasks.Prepare(table.names, tuple(codebook.recipe.input.missing), codebook)
-    return on_disks(table.frame.mapInArrow(task, prepared_schema(table, codebook)))
+    return on_disks(table.mapped(task, prepared_schema(table, codebook)))
 
 
 def _missing(rows: SparkRows, recipe: Recipe) -> int:
@@ -210,19 +218,26 @@ def _clustered(
     recipe: Recipe,
     bins: Bins,
 ) -> Any:
-    """Return the published classes of all cells, and one row about each."""
+    """Return the published classes of all cells, and one row about each.
+
+    Each cell is a partition. Spark takes these in the order of their numbers: the largest cell is the first,
+    so that no core is left with one in the end. Cells of equal rows have the last numbers.
+    """
     from pyspark.sql import functions as f
 
     schema = released_schema(table, rows.codebook)
-    paths = tuple(plan.partition.paths)
+    sizes = [cell.rows for cell in plan.counts]
+    order = sorted(range(len(sizes)), key=lambda cell: (cell in equal, -sizes[cell]))
+    paths = tuple(plan.partition.paths[cell] for cell in order)
+    numbers = np.argsort(order).tolist()
     task = tasks.CellTask(rows.codebook, recipe, method, paths, rows.whole, bins, arrow_schema(schema))
-    cells = rows.in_cells(plan.partition).select("cell", *clustered_columns(rows.codebook))
-    parts = min(_MAX_TASKS, 2 * (len(paths) - len(equal)))
-    clustered = cells.where(~f.col("cell").isin(equal)) if equal else cells
-    grouped = clustered.repartition(max(1, parts), "cell").groupBy("cell")
-    made = grouped.applyInArrow(tasks.by_group(task), schema)
+    cells = rows.in_cells(plan.partition, numbers).select("cell", *clustered_columns(rows.codebook))
+    first_equal = len(paths) - len(equal)
+    clustered = cells.where(f.col("cell") < first_equal) if equal else cells
+    parted = clustered.repartitionById(max(1, min(_MAX_TASKS, first_equal)), f.col("cell"))
+    made = parted.groupBy("cell").applyInArrow(tasks.by_group(task), schema)
     if equal:
-        made = made.union(cells.where(f.col("cell").isin(equal)).mapInArrow(task.alike, schema))
+        made = made.union(cells.where(f.col("cell") >= first_equal).mapInArrow(task.alike, schema))
     return on_disks(made)
 
 

@@ -50,7 +50,7 @@ def take_survey(table: SparkTable, recipe: Recipe, columns: Sequence[str]) -> Su
         )
     )
     wanted = tasks.Dictionaries(table.names, missing, recipe, tuple(columns))
-    rows = table.frame.mapInArrow(tasks.Survey(table.names, names, missing, wanted), tasks.COUNTED_VALUES)
+    rows = table.mapped(tasks.Survey(table.names, names, missing, wanted), tasks.COUNTED_VALUES)
     counted = _summed(rows).persist()
     try:
         found = counted.where(f"book = {tasks.STATISTICS}").collect()
@@ -82,7 +82,7 @@ def count_values(
         return []
     missing = tuple(recipe.input.missing)
     task = tasks.Dictionaries(table.names, missing, recipe, tuple(columns), tuple(as_stored))
-    counted = _summed(table.frame.mapInArrow(task, tasks.COUNTED_VALUES)).persist()
+    counted = _summed(table.mapped(task, tasks.COUNTED_VALUES)).persist()
     try:
         large = _large(counted)
         if large:

@@ -85,16 +85,16 @@ def build(
     others = [table.column(name) for name in counted_columns(table, recipe) if name not in quasi]
     rows = table.rows if people is None else people
     grouped = rows.groupBy(*of_class, *others, *([] if people is None else ["person"]))
-    cells = grouped.agg(sql.count(sql.lit(1)).alias("times"))
-    cells = cells.withColumn("class", key([cells[cell] for cell in of_class]))
+    named = key([sql.col(cell) for cell in of_class])
+    cells = grouped.agg(sql.count(sql.lit(1)).alias("times")).withColumn("class", named)
     if people is None and not others:  # a class is one line already
         size = sql.col("times")
         cells = keep(spark, cells.withColumns({"n_rows": size, "size": size}))
         return Source(spark, table, recipe, cells, cells, kept=[cells])
     cells = keep(spark, cells)
     size = sql.sum("times") if people is None else sql.count_distinct(cells["person"])
-    classes = cells.groupBy("class", *of_class).agg(sql.sum("times").alias("n_rows"), size.alias("size"))
-    classes = keep(spark, classes)
+    classes = cells.groupBy(*of_class).agg(sql.sum("times").alias("n_rows"), size.alias("size"))
+    classes = keep(spark, classes.withColumn("class", named))
     return Source(spark, table, recipe, cells, classes, people is not None, [cells, classes])
 
 

@@ -135,7 +135,7 @@ def _read_parquet(spark: SparkSession, files: Sequence[Path], schema: pa.Schema)
     rows = placed.select(
         *(as_text(placed[column(at)], of, zones[at]).alias(column(at)) for at, of in enumerate(types))
     )
-    number, *_ = _sums(rows, len(types))
+    number = _number(rows, len(types))
     return Table(rows, tuple(schema.names), number, types=tuple(map(type_name, types)))
 
 
@@ -224,9 +224,16 @@ def _tally(dialect: Dialect, parts: int, rows: int, characters: int, quotes: int
     )
 
 
+def _number(rows: DataFrame, width: int) -> int:
+    """Read all cells once, and count the rows."""
+    from pyspark.sql import functions as sql
+
+    cells = [sql.count(rows[column(at)]) for at in range(width)]
+    return int(_read(rows, [sql.count(sql.lit(1)), *cells])[0])
+
+
 def _sums(rows: DataFrame, width: int) -> tuple[int, int, int, int]:
     """Read all cells once: the rows, the bytes that are not quotes, the quotes, and the broken lines."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import functions as sql
 
     def total(each: list[Column]) -> Column:
@@ -235,14 +242,22 @@ def _sums(rows: DataFrame, width: int) -> tuple[int, int, int, int]:
     cells = [rows[column(at)] for at in range(width)]
     every = total([sql.octet_length(cell) for cell in cells])
     bare = total([sql.octet_length(sql.replace(cell, sql.lit('"'), sql.lit(""))) for cell in cells])
-    broken = sql.count(rows[_BROKEN]) if _BROKEN in rows.columns else sql.lit(0)
+    broken = sql.count(rows[_BROKEN])
+    number, in_all, without_quotes, ragged = _read(rows, [sql.count(sql.lit(1)), every, bare, broken])
+    return number, without_quotes, in_all - without_quotes, ragged
+
+
+def _read(rows: DataFrame, totals: list[Column]) -> tuple[int, ...]:
+    """Compute totals of all cells."""
+    from pyspark.errors import PySparkException
+
     try:
-        found = rows.agg(sql.count(sql.lit(1)), every, bare, broken).collect()[0]
+        found = rows.agg(*totals).collect()[0]
     except PySparkException:
         found = None  # what Spark says may quote a line
     if found is None:
         raise UnreadableError("verify.unreadable", "Some parts cannot be read in the format that they claim.")
-    return found[0], found[2], found[1] - found[2], found[3]
+    return tuple(found)
 
 
 def _exactly(file: Path) -> str:
