@@ -1,4 +1,4 @@
-"""Run `shoal anonymize` on a recipe as a user would: seconds of each stage, and peak memory. Prints JSON."""
+"""Run `shoal anonymize` on a recipe as a user would: seconds of each stage, CPU, peak memory. Prints JSON."""
 
 from __future__ import annotations
 
@@ -22,9 +22,14 @@ def main() -> None:
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     seconds = time.perf_counter() - begin
     told = json.loads(done.stdout)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = {"rows": told["rows"], "classes": told["classes"], "il": told["loss_tight"]["il"]}
-    print(json.dumps({**found, "seconds": seconds, "timings": told["timings"], "peak_mib": peak}))
+    costs = {
+        "seconds": seconds,
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "peak_mib": used.ru_maxrss / 1024,
+    }
+    print(json.dumps({**found, **costs, "timings": told["timings"]}))
 
 
 if __name__ == "__main__":
