@@ -1,11 +1,11 @@
 """Measure quick local search on large tables of each shape: the clustering, and the whole command.
 
-    python benchmarks/large.py [--rows 1000000] [--json] [SHAPE ...]
+    python benchmarks/large.py [--rows 1000000] [--csv] [--json] [SHAPE ...]
 
 For each shape: wall and CPU seconds and peak memory of the clustering, in a process that has nothing but the
-encoded table; then the same of `shoal anonymize` from Parquet to the release with its report, and the seconds
-of its stages. On a few rows first, so that everything is compiled. Shapes as in `tables.py`; by default all
-four whose loss is measured. k = 10.
+encoded table; then the same of `shoal anonymize`, from the file to the release with its report, and the
+seconds of its stages. On a few rows first, so that everything is compiled. Shapes as in `tables.py`; by
+default the four whose loss is measured. k = 10.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def clustering(shape: str, rows: int) -> dict[str, Any]:
         return found
 
 
-def command(shape: str, rows: int) -> dict[str, Any]:
+def command(shape: str, rows: int, ending: str) -> dict[str, Any]:
     """Run the whole command on a table."""
     with tempfile.TemporaryDirectory() as folder:
-        recipe = measured("tables.py", "parquet", shape, rows, folder)["recipe"]
+        recipe = measured("tables.py", ending, shape, rows, folder)["recipe"]
         method, _, effort = QUICK.partition(" ")
-        return measured("whole_command.py", recipe, method, effort)
+        return measured("whole_command.py", recipe, method, effort, ending)
 
 
 def line(shape: str, cluster: dict[str, Any], whole: dict[str, Any]) -> list[str]:
@@ -64,12 +64,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("shapes", nargs="*", default=SHAPES)
     parser.add_argument("--rows", type=int, default=MILLION)
+    parser.add_argument("--csv", action="store_true", help="read and write CSV instead of Parquet")
     parser.add_argument("--json", action="store_true", help="print what was measured as JSON")
     asked = parser.parse_args()
-    found = {}
+    found, ending = {}, "csv" if asked.csv else "parquet"
     for shape in asked.shapes:
-        command(shape, FEW)
-        found[shape] = {"clustering": clustering(shape, asked.rows), "command": command(shape, asked.rows)}
+        command(shape, FEW, ending)
+        found[shape] = {
+            "clustering": clustering(shape, asked.rows),
+            "command": command(shape, asked.rows, ending),
+        }
     if asked.json:
         json.dump(found, sys.stdout)
         return

@@ -12,11 +12,12 @@ from pathlib import Path
 
 def main() -> None:
     recipe, method, effort = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    ending = sys.argv[4] if len(sys.argv) > 4 else "parquet"
     if effort:
         with recipe.open("a", encoding="utf-8") as file:
             file.write(f'\n[method.options]\neffort = "{effort}"\n')
     shoal = Path(sys.executable).parent / "shoal"
-    output = recipe.with_name("release.parquet")
+    output = recipe.with_name(f"release.{ending}")
     command = [shoal, "anonymize", recipe, "--method", method, "-o", output, "--json", "--quiet"]
     begin = time.perf_counter()
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
