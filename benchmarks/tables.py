@@ -1,7 +1,7 @@
 """Make a table, encode it, and keep it for the processes that measure on it. Prints JSON.
 
     python benchmarks/tables.py encode NAME ROWS FILE      the encoded table and its recipe, pickled
-    python benchmarks/tables.py parquet NAME ROWS FOLDER   a Parquet file with a recipe, k = 10
+    python benchmarks/tables.py parquet NAME ROWS FOLDER   a Parquet file with a recipe, k = 10; or csv
 
 Names: `adult8`; `adult8 distinct`, `adult8 entropy` and `adult8 closeness`, with occupation sensitive and
 a goal for it; `resampled`, rows of Adult drawn again and again, a tenth of the cells from other rows;
@@ -118,20 +118,21 @@ def kept(file: Path) -> tuple[Encoded, Recipe]:
         return pickle.load(source)  # type: ignore[no-any-return]  # written by ourselves a moment ago
 
 
-def parquet(name: str, rows: int, folder: Path) -> Path:
+def written(name: str, rows: int, folder: Path, ending: str) -> Path:
     """Write a table and its recipe into a folder; a census with its trees as files of their own."""
     if name in CENSUS_QUASI:
-        return write_census(folder, rows, 0, table=name, quasi=8, k=10, ending="parquet")  # type: ignore[arg-type]
+        return write_census(folder, rows, 0, table=name, quasi=8, k=10, ending=ending)  # type: ignore[arg-type]
     table, recipe = made(name, rows)
     folder.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(folder / "table.parquet")
+    file = folder / f"table.{ending}"
+    (table.write_csv if ending == "csv" else table.write_parquet)(file)
     sections = recipe.to_dict()
     path = folder / "table.toml"
     given = {
-        "input": {"path": "table.parquet"},
+        "input": {"path": file.name},
         "columns": sections["columns"],
         "privacy": {"k": 10},
-        "output": {"path": "release.parquet"},
+        "output": {"path": f"release.{ending}"},
     }
     path.write_text(to_toml(given), encoding="utf-8")
     return path
@@ -142,7 +143,7 @@ def main() -> None:
     if what == "encode":
         print(json.dumps(keep(name, rows, place)))
     else:
-        print(json.dumps({"recipe": str(parquet(name, rows, place))}))
+        print(json.dumps({"recipe": str(written(name, rows, place, what))}))
 
 
 if __name__ == "__main__":

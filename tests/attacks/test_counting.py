@@ -1,5 +1,6 @@
 """Counts on the grid, and person by person, against a twin that compares everybody with every row."""
 
+from itertools import combinations
 from unittest import mock
 
 import numpy as np
@@ -7,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.attacks import counting
-from shoal.attacks.counting import Crowds, crowds, on_grid, pairs, people_sample, raw_crowds, rows_containing
+from shoal.attacks import bits, counting
+from shoal.attacks.bits import rows_containing
+from shoal.attacks.counting import (
+    Crowds,
+    crowds,
+    crowds_by_choice,
+    on_grid,
+    pairs,
+    people_sample,
+    raw_crowds,
+)
 from shoal.attacks.tables import together
 from shoal.verifier.cells.covers import Span
 from shoal.verifier.originals.axis import covering_axis
@@ -56,14 +66,15 @@ def test_all_ways_of_counting_agree_with_the_twin(case):
     people, boxes, sizes, axes = case
     numbers = expected(people, boxes, sizes)
     sizes = np.array(sizes)
-    assert rows_containing(axes, axes, sizes).tolist() == numbers
+    every = tuple(range(len(axes)))
+    assert rows_containing(axes, [every], sizes).tolist() == [numbers]
     found = [0] * len(people)
     for box, point in pairs(axes, axes):
         for each, person in zip(box, point, strict=True):
             found[person] += sizes[each]
     assert found == numbers
-    with mock.patch.object(counting, "_PIECE", 64):
-        assert rows_containing(axes, axes, sizes).tolist() == numbers
+    with mock.patch.object(bits, "_WORD", 2), mock.patch.object(bits, "_PIECE", 1):
+        assert rows_containing(axes, [every], sizes).tolist() == [numbers]
     with mock.patch.object(counting, "CORNERS", 1 << 40):
         whole = on_grid(axes, np.array(sizes) * 1000)
     for counted, times in ((crowds(axes, sizes), 1), (whole, 1000)):
@@ -73,6 +84,21 @@ def test_all_ways_of_counting_agree_with_the_twin(case):
             )
             assert counted.outside == numbers.count(0)
             assert counted.success == pytest.approx(float(reference.success(numbers)) / times)
+
+
+@given(cases(), st.sampled_from([0, 1, 64]))
+def test_every_choice_of_columns_is_counted_as_by_the_twin(case, grid_work):
+    people, boxes, sizes, axes = case
+    choices = [each for size in (1, 2, 3) for each in combinations(range(len(axes)), size)]
+    with (
+        mock.patch.object(counting, "_GRID_WORK", grid_work or 1 << 40),
+        mock.patch.object(counting, "_ROOM", 40),
+    ):
+        found = list(crowds_by_choice(axes, choices, np.array(sizes)))
+    for choice, counted in zip(choices, found, strict=True):
+        seen = [tuple(person[at] for at in choice) for person in people]
+        numbers = expected(seen, [tuple(box[at] for at in choice) for box in boxes], sizes)
+        assert sorted(np.repeat(counted.candidates, counted.weights)) == sorted(numbers)
 
 
 def test_the_grid_is_used_for_many_people():

@@ -65,6 +65,13 @@ def test_without_a_bound_the_curve_has_none():
     assert [cost.bound for cost in release.parts[0].findings([]).costs] == [None] * 5
 
 
+def test_the_curve_of_many_rows_has_the_bound_of_the_release_alone(release, monkeypatch):
+    monkeypatch.setattr(module, "BOUNDED_ROWS", 399)
+    costs = release.parts[0].findings([]).costs
+    assert [cost.k for cost in costs if cost.bound is not None] == [5]
+    assert len(costs) == 5
+
+
 def test_the_same_bytes_for_any_order_of_the_rows(release, tmp_path):
     shuffled = PEOPLE.sample(fraction=1.0, shuffle=True, seed=3)
     assert shuffled.rows() != PEOPLE.rows()

@@ -2,7 +2,7 @@
 
 For a few columns, all people are counted at once on the grid of their values: each box adds its rows at its
 corners, and running sums along every axis turn the corners into counts (a summed-area table). For all
-columns, or on a grid that is too large, people are compared with boxes, as bits; of many people a sample.
+columns, or on a large grid, people are compared with boxes, as bits; of many people a sample.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from shoal.attacks.tables import Ints, together
+from shoal.attacks.bits import Choice, rows_containing, runs
+from shoal.attacks.tables import Floats, Ints, together
 from shoal.verifier.originals.axis import Axis
 
 Bits = npt.NDArray[np.uint8]
@@ -23,7 +24,9 @@ Bits = npt.NDArray[np.uint8]
 GRID = 1 << 24  # values of a grid
 CORNERS = 1 << 24  # boxes after sets are split into runs
 WORK = 1 << 31  # pairs of a box and a person to compare
-_LITTLE = 1 << 26  # the same for one of many choices of columns
+_LITTLE = 1 << 28  # the same for one of many choices of columns
+_ROOM = 1 << 23  # numbers of candidates that are kept at a time
+_GRID_WORK = 64  # pairs that are compared in the time that one value of a grid takes
 _PIECE = 1 << 25  # pairs of a cell and a person at a time
 _SEED = 0
 
@@ -86,18 +89,43 @@ def crowds(axes: Sequence[Axis], sizes: Ints) -> Crowds:
     found = on_grid(axes, sizes) if len(axes) <= 3 else None
     if found is not None:
         return found
-    sample = people_sample(axes, len(sizes), work=_LITTLE if len(axes) <= 3 else WORK)
-    candidates = rows_containing(axes, sample.of_points(axes), sizes)
+    sample = people_sample(axes, len(sizes))
+    (candidates,) = rows_containing(sample.of_points(axes), [tuple(range(len(axes)))], sizes)
     return Crowds(candidates, sample.weights, sample.sampled)
+
+
+def crowds_by_choice(axes: Sequence[Axis], choices: Sequence[Choice], sizes: Ints) -> Iterator[Crowds]:
+    """Yield the same as `crowds` for many choices of columns, which are numbered, in this order.
+
+    People are compared with boxes where that is less work than a grid, unless a grid can count everybody and
+    comparing only a sample.
+    """
+    sample = people_sample(axes, len(sizes), work=_LITTLE)
+    largest = GRID if sample.sampled else len(sample.first) * len(sizes) // _GRID_WORK
+    points, step = sample.of_points(axes), max(1, _ROOM // max(1, len(sample.first)))
+    for begin in range(0, len(choices), step):
+        part = choices[begin : begin + step]
+        grids = {choice: on_grid([axes[at] for at in choice], sizes, largest) for choice in part}
+        others = [choice for choice, found in grids.items() if found is None]
+        counted = dict(zip(others, rows_containing(points, others, sizes), strict=True)) if others else {}
+        for choice, found in grids.items():
+            yield found or _combined(counted[choice], sample)
+
+
+def _combined(candidates: Ints, sample: Sample) -> Crowds:
+    """Return the crowds of a sample, people with the same number of candidates combined."""
+    times = np.bincount(candidates, sample.weights).astype(np.int64)
+    there = np.flatnonzero(times)
+    return Crowds(there, times[there], sample.sampled)
 
 
 # On the grid.
 
 
-def on_grid(axes: Sequence[Axis], sizes: Ints) -> Crowds | None:
-    """Count everybody on the grid; None if it would be too large."""
+def on_grid(axes: Sequence[Axis], sizes: Ints, largest: int = GRID) -> Crowds | None:
+    """Count everybody on the grid; None if it would have more than `largest` values."""
     shape = tuple(axis.size for axis in axes)
-    if prod(size + 1 for size in shape) > min(GRID, len(axes[0].codes) * len(sizes)):
+    if prod(size + 1 for size in shape) > min(largest, len(axes[0].codes) * len(sizes)):
         return None  # too large, or so large that comparing all pairs is less work
     split = _split(axes, sizes)
     if split is None:
@@ -108,7 +136,8 @@ def on_grid(axes: Sequence[Axis], sizes: Ints) -> Crowds | None:
         place = place * axis.size + axis.codes
     weights = np.bincount(place, minlength=prod(shape))
     there = np.flatnonzero(weights)
-    return Crowds(_running_sums(lows, highs, rows, shape).ravel()[there], weights[there])
+    candidates = _running_sums(lows, highs, rows, shape)[np.unravel_index(there, shape)]
+    return Crowds(np.rint(candidates).astype(np.int64), weights[there])
 
 
 def _split(axes: Sequence[Axis], sizes: Ints) -> tuple[list[Ints], list[Ints], Ints] | None:
@@ -134,34 +163,21 @@ def _split(axes: Sequence[Axis], sizes: Ints) -> tuple[list[Ints], list[Ints], I
     return ranges[::2], ranges[1::2], rows[at]
 
 
-def runs(axis: Axis) -> tuple[Ints, Ints, Ints]:
-    """Return what each cell covers as runs of codes: where each cell's runs begin, and their ends."""
-    if axis.members is None:
-        inside = axis.low <= axis.high
-        begins = np.append(0, np.cumsum(inside))
-        return begins, axis.low[inside], axis.high[inside]
-    starts = np.append(True, np.diff(axis.members) != 1) | (axis.members % axis.size == 0)
-    ends = np.append(starts[1:], True)
-    cell = axis.members[starts] // axis.size
-    begins = np.searchsorted(cell, np.arange(len(axis.low) + 1))
-    return begins, axis.members[starts] % axis.size, axis.members[ends] % axis.size
-
-
-def _running_sums(lows: list[Ints], highs: list[Ints], rows: Ints, shape: tuple[int, ...]) -> Ints:
+def _running_sums(lows: list[Ints], highs: list[Ints], rows: Ints, shape: tuple[int, ...]) -> Floats:
     """Return, for each place of the grid, the rows of the boxes that contain it."""
     padded = tuple(size + 1 for size in shape)
-    grid = np.zeros(prod(padded))
+    corners, signs = [], []
     for ends in product((0, 1), repeat=len(shape)):
         corner = np.zeros(len(rows), np.int64)
         for size, end, low, high in zip(padded, ends, lows, highs, strict=True):
             corner = corner * size + (high + 1 if end else low)
-        sign = -1 if sum(ends) % 2 else 1
-        grid += np.bincount(corner, sign * rows, len(grid))
-    sums = grid.reshape(padded)
+        corners.append(corner)
+        signs.append(-rows if sum(ends) % 2 else rows)
+    counts = np.bincount(np.concatenate(corners), np.concatenate(signs), prod(padded))
+    sums = np.asarray(counts, np.float64).reshape(padded)
     for at in range(len(shape)):
         np.cumsum(sums, axis=at, out=sums)
-    inner = sums[tuple(slice(0, size) for size in shape)]
-    return np.rint(inner).astype(np.int64)
+    return sums
 
 
 def raw_crowds(axes: Sequence[Axis]) -> Crowds:
@@ -240,16 +256,6 @@ def pairs(boxes: Sequence[Axis], points: Sequence[Axis]) -> Iterator[tuple[Ints,
 def _joined(found: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     box, point = zip(*found, strict=True)
     return np.concatenate(box), np.concatenate(point)
-
-
-def rows_containing(boxes: Sequence[Axis], points: Sequence[Axis], sizes: Ints) -> Ints:
-    """Return, for each point, the rows of the boxes that contain it."""
-    found = np.zeros(len(points[0].codes))
-    for begin, box, bits in _hits(boxes, points):
-        rows = sizes[box].astype(np.float64) @ np.unpackbits(bits, axis=1)
-        end = min(len(found), begin + len(rows))
-        found[begin:end] += rows[: end - begin]
-    return np.rint(found).astype(np.int64)
 
 
 def _hits(boxes: Sequence[Axis], points: Sequence[Axis]) -> Iterator[tuple[int, Ints, Bits]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacks.counting import WORK, Crowds, crowds, pairs, raw_crowds
+from shoal.attacks.counting import WORK, Crowds, crowds, crowds_by_choice, pairs, raw_crowds
 from shoal.attacks.result import (
     ROUNDING,
     Finding,
@@ -155,12 +155,12 @@ def by_subsets(tables: Tables) -> list[Result]:
     """Link by every choice of at most three quasi columns; report the one that works best."""
     if len(tables.quasi) < 2:
         return []
-    tried = []
-    most = _most_known(len(tables.quasi))
-    for size in range(1, most + 1):
-        for names in combinations(tables.quasi, size):
-            axes = [tables.quasi[name] for name in names]
-            tried.append((names, crowds(axes, tables.sizes), raw_crowds(axes)))
+    most, columns, axes = _most_known(len(tables.quasi)), list(tables.quasi), list(tables.quasi.values())
+    choices = [each for size in range(1, most + 1) for each in combinations(range(len(axes)), size)]
+    tried = [
+        (tuple(columns[at] for at in choice), found, raw_crowds([axes[at] for at in choice]))
+        for choice, found in zip(choices, crowds_by_choice(axes, choices, tables.sizes), strict=True)
+    ]
     promised = tables.recipe.shape is not Shape.TWO_TABLES
     k, ceiling = tables.k, 1 / tables.k if promised else None
     names, found, raw = max(tried, key=lambda each: each[1].success)

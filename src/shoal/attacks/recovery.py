@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.attacks.counting import pairs, runs
+from shoal.attacks.bits import runs
+from shoal.attacks.counting import pairs
 from shoal.attacks.result import Finding, Result, listed, mean_result, percent
 from shoal.attacks.tables import Flags, Floats, Ints, Tables, together
 from shoal.verifier.originals.axis import Axis

@@ -70,17 +70,21 @@ def recoverable(scene: Scene, duplicates: Collection[tuple[str, str]]) -> list[D
 
     `duplicates` are pairs of a sensitive and a quasi column that have already been reported.
     """
-    if scene.published is None or scene.released < MIN_ROWS:
+    published = scene.published
+    if published is None or scene.released < MIN_ROWS:
         return []
-    generalized = {c.name: _generalized(scene, scene.published, c) for c in scene.encoded.columns}
+    columns = {column.name: column for column in scene.encoded.columns}
     source = lru_cache(maxsize=1)(partial(_source, scene))
+    generalized: dict[str, _Cells] = {}  # none where nothing is released unchanged
 
     def count(names: tuple[str, ...], quasi: str) -> RecoverableCount:
+        if quasi not in generalized:
+            generalized[quasi] = _generalized(scene, published, columns[quasi])
         cells = generalized[quasi]
         # Fewer cells than these are no danger, however few agree by chance.
         return _count(source(names), cells, NOTABLE * len(cells.rows))
 
-    return recoverable_dangers(count, list(generalized), scene.encoded.n_rows, scene.recipe, duplicates)
+    return recoverable_dangers(count, list(columns), scene.encoded.n_rows, scene.recipe, duplicates)
 
 
 def recoverable_counts(scene: Scene) -> Iterator[RecoverableCount]:

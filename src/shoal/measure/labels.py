@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from math import isnan
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.errors import DataError, Fault
 from shoal.measure import foreign
 from shoal.measure.lines import LineReader
@@ -43,8 +42,10 @@ class ColumnLabels:
     ----------
     column : RangeColumn or TreeColumn
         Of the raw table.
-    meanings : list of Meaning
-        Of the different labels.
+    ranges : ndarray of shape (n_labels,), float64
+        What the plain ranges among the different labels cost, which may be very many; nan for all others.
+    meanings : dict of int to Meaning
+        Of the others, by the number of the label.
     label_of_class : ndarray of shape (n_classes,), int32
         Which of them each class has.
     cells : dict of str to int
@@ -52,16 +53,17 @@ class ColumnLabels:
     """
 
     column: QuasiColumn
-    meanings: list[Meaning]
+    ranges: FloatArray
+    meanings: dict[int, Meaning]
     label_of_class: IntArray
     cells: dict[str, int]
 
     def costs(self, reading: Reading) -> FloatArray:
         """Return the loss of each class, between 0 and 1."""
-        by_label = np.array([_cost(self.column, meaning, reading) for meaning in self.meanings])
-        by_node = self._node_costs(reading)
-        at = np.array([-1 if meaning.node is None else meaning.node for meaning in self.meanings])
-        by_label = np.where(at >= 0, by_node[at], by_label)
+        by_label, by_node = self.ranges.copy(), self._node_costs(reading)
+        for at, meaning in self.meanings.items():
+            node = meaning.node
+            by_label[at] = _cost(self.column, meaning, reading) if node is None else by_node[node]
         found: FloatArray = by_label[self.label_of_class]
         return found
 
@@ -139,18 +141,19 @@ def _column_labels(
     reader = _reader(column)
     if column.name in texts.columns or not isinstance(reader, LineReader):
         distinct, label_of_class = _numbered(series(texts, column.name).to_frame())
-        meanings = _meanings(reader, [text for (text,) in distinct], blanks)
+        ranges, meanings = _read(reader, distinct.to_series(), blanks)
     else:
         bounds = [f"{column.name}_{end}" for end in ("low", "high")]
         distinct, label_of_class = _numbered(texts.select(series(texts, name) for name in bounds))
-        meanings = [reader.bounds(low, high) for low, high in distinct]
-    rows = np.bincount(label_of_class, weights=sizes, minlength=len(meanings)).astype(np.int64).tolist()
-    unread = [n_rows for meaning, n_rows in zip(meanings, rows, strict=True) if meaning is None]
+        ranges = np.full(distinct.height, np.nan)
+        meanings = {at: reader.bounds(low, high) for at, (low, high) in enumerate(distinct.rows())}
+    rows = np.bincount(label_of_class, weights=sizes, minlength=len(ranges)).astype(np.int64)
+    unread = [int(rows[at]) for at, meaning in meanings.items() if meaning is None]
     if unread:
         return _fault(column, sum(unread), len(unread))
-    read = [meaning for meaning in meanings if meaning is not None]
+    read = {at: meaning for at, meaning in meanings.items() if meaning is not None}
     settled, cells = _blanks_settled(column, read, rows)
-    return ColumnLabels(column, settled, label_of_class, cells)
+    return ColumnLabels(column, ranges, settled, label_of_class, cells)
 
 
 def _reader(column: QuasiColumn) -> Reader:
@@ -159,23 +162,24 @@ def _reader(column: QuasiColumn) -> Reader:
     return FlatReader(column) if column.is_flat else NodeReader(column)
 
 
-def _numbered(columns: pl.DataFrame) -> tuple[list[tuple[str | None, ...]], IntArray]:
+def _numbered(columns: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
     """Return the different texts and which of them each row has."""
     plain = pl.DataFrame({str(at): column.cast(pl.String) for at, column in enumerate(columns)})
     distinct = plain.unique(maintain_order=True).with_row_index("label")
     found = plain.join(distinct, on=plain.columns, how="left", nulls_equal=True, maintain_order="left")
-    return distinct.drop("label").rows(), found["label"].to_numpy().astype(np.int32)
+    return distinct.drop("label"), found["label"].to_numpy().astype(np.int32)
 
 
-def _meanings(reader: Reader, texts: Sequence[str | None], blanks: Collection[str]) -> list[Meaning | None]:
+def _read(
+    reader: Reader, texts: pl.Series, blanks: Collection[str]
+) -> tuple[FloatArray, dict[int, Meaning | None]]:
     """Read labels: ranges together, as a column of numbers may have very many, and others one by one."""
-    if not isinstance(reader, LineReader):
-        return [_meaning(reader, text, blanks) for text in texts]
-    costs = reader.range_costs(pl.Series(texts, dtype=pl.String)).tolist()
-    return [
-        _meaning(reader, text, blanks) if isnan(cost) else Meaning(cost=cost)
-        for text, cost in zip(texts, costs, strict=True)
-    ]
+    ranges = np.full(len(texts), np.nan)
+    if isinstance(reader, LineReader):
+        ranges = reader.range_costs(texts)
+    others = np.flatnonzero(np.isnan(ranges))
+    read = [_meaning(reader, text, blanks) for text in texts.gather(others).to_list()]
+    return ranges, dict(zip(others.tolist(), read, strict=True))
 
 
 def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meaning | None:
@@ -189,17 +193,17 @@ def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meani
 
 
 def _blanks_settled(
-    column: QuasiColumn, meanings: list[Meaning], rows: list[int]
-) -> tuple[list[Meaning], dict[str, int]]:
+    column: QuasiColumn, meanings: dict[int, Meaning], rows: LongArray
+) -> tuple[dict[int, Meaning], dict[str, int]]:
     """Work out what blank cells cost, and count the cells of each foreign style.
 
     As many blanks as the raw column has missing values may be those values, which lose nothing; any others
     had a value that is lost. Since it is unknown which is which, each blank costs the share that is lost.
     """
     cells: Counter[str] = Counter()
-    for meaning, n_rows in zip(meanings, rows, strict=True):
+    for at, meaning in meanings.items():
         if meaning.style is not None:
-            cells[meaning.style] += n_rows
+            cells[meaning.style] += int(rows[at])
     empty, marked = cells.pop(foreign.SUPPRESSED, 0), cells.pop(foreign.MISSING, 0)
     was_missing = int((column.codes == column.missing).sum())
     lost = max(0, empty + marked - was_missing)
@@ -209,7 +213,8 @@ def _blanks_settled(
         cells[foreign.MISSING] = empty + marked - lost
     blank = Meaning(cost=lost / max(1, empty + marked))
     styles = (foreign.SUPPRESSED, foreign.MISSING)
-    return [blank if meaning.style in styles else meaning for meaning in meanings], dict(cells)
+    settled = {at: blank if meaning.style in styles else meaning for at, meaning in meanings.items()}
+    return settled, dict(cells)
 
 
 def _fault(column: QuasiColumn, n_cells: int, n_labels: int) -> Fault:

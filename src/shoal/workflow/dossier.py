@@ -36,6 +36,7 @@ KEPT_ROWS = 200_000  # a larger raw table is not kept until the report is made
 ATTACKED_ROWS = 50_000
 MOST_COLUMNS = 40  # quasi columns whose combinations are looked at
 CURVE_ROWS, SLOW_CURVE_ROWS = 20_000, 2_000  # for methods with and without a setting for quick work
+BOUNDED_ROWS = 5_000  # for which the curve has bounds of other k too: they take time with the square
 _FEW_ROWS = 3_000  # up to which two values of k on each side of the release's own are tried, not one
 _KS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 _BY_POSITION = "row-order"  # depends on the order of the input, which a report must not
@@ -189,7 +190,8 @@ def _costs(encoded: Encoded, made: Made, left_out: dict[Section, str]) -> list[C
             continue
         outcome = outcome_of({variant.label: encoded}, variant)
         if isinstance(outcome, Outcome) and outcome.loss.gcp is not None:
-            least = None if bound is None else recipe_bound(encoded, variant, effort="quick")
+            is_bounded = bound is not None and n_rows <= BOUNDED_ROWS
+            least = recipe_bound(encoded, variant, effort="quick") if is_bounded else None
             costs.append(CostOfK(k, outcome.loss.gcp, None if least is None else least.total / most))
     return sorted(costs, key=lambda cost: cost.k)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
+from shoal.cluster.local_search.alike import joined, set_apart
 from shoal.cluster.local_search.cell import whole_cell
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.rounds import search
@@ -81,6 +82,7 @@ class _Run:
         goals, tally = method.goals_and_tally()
         fixed = fixed_columns(encoded, np.arange(encoded.n_rows), method.reading())
         self.cell: Any = whole_cell(fixed, method.k, goals, tally)
+        self.tuple_of_row = encoded.tuple_of_row
         self.unit, self.progress = fixed.unit, progress
         self.workers, self.schedule = (
             Workers(goals),
@@ -110,8 +112,9 @@ class _Run:
 
     def result(self, start: Partition) -> ClusterResult:
         """Search from a start on."""
-        found = search(self.cell, start, self.schedule, self.random, self.workers, self.tick)
-        found = split_large(self.cell, found, self.cell.tally)
+        begun, apart = set_apart(self.cell, start, self.tuple_of_row)
+        found = search(self.cell, begun, self.schedule, self.random, self.workers, self.tick)
+        found = joined(split_large(self.cell, found, self.cell.tally), apart)
         remark = (
             f"local search, {self.schedule.summary}: "
             f"{1 - found.loss / start.loss if start.loss else 0:.1%} less loss than its start"

@@ -31,6 +31,7 @@ def total_cost(cell, rows, ends, low, high):
 def class_centres(cell: Cell, rows: LongArray, ends: LongArray, scale: FloatArray) -> FloatArray:
     """Return the mean code of each class in each column, times `scale`."""
     begins = np.concatenate([[0], ends[:-1]])
-    sums = np.add.reduceat(cell.codes[rows], begins, axis=0, dtype=np.int64).astype(np.float64)
+    codes = np.take(cell.codes, rows, axis=0)  # a third of the time of `cell.codes[rows]`
+    sums = np.add.reduceat(codes, begins, axis=0, dtype=np.int64).astype(np.float64)
     centres: FloatArray = sums * (scale / (ends - begins)[:, None])
     return centres
