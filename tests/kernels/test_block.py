@@ -120,6 +120,7 @@ def audit(searched):
         assert block.size[c] == len(rows)
         assert all(block.home[row] == c for row in rows)
         assert block.cost[c] == (searched.rows.cost(rows) if rows else 0)
+        audit_counts(searched, c, rows)
         if rows:
             audit_extremes(searched, c, rows)
             audit_nodes(searched, c)
@@ -141,6 +142,16 @@ def audit_extremes(searched, c, rows):
     n_range = len(searched.rows.cell.span)
     assert block.range_low[:, c].tolist() == ordered[0][:n_range].tolist()
     assert block.range_high[:, c].tolist() == ordered[-1][:n_range].tolist()
+
+
+def audit_counts(searched, c, rows):
+    """The rows of a class with each value, and with any value of each goal."""
+    block, goals = searched.block, searched.rows.cell.goals
+    for g in range(len(block.value)):
+        codes = goals.code[g, rows]
+        counts = block.counts[c, goals.begin[g] : goals.begin[g + 1]]
+        assert counts.tolist() == [np.count_nonzero(codes == value) for value in range(len(counts))]
+        assert block.pairs[c, g] == np.count_nonzero(codes >= 0)
 
 
 def audit_nodes(searched, c):

@@ -28,7 +28,7 @@ def wide(n_rows, n_columns):
 
 
 def rounds_of(effort, n_rows, n_columns, k=5):
-    schedule = Schedule(LocalSearchOptions(effort=effort), k, n_rows, n_columns)
+    schedule = Schedule(LocalSearchOptions(effort=effort), k, n_rows, np.ones(n_columns))
     rounds = 0
     while schedule.share < 1.0:
         schedule.next_round()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from shoal.arrays import FloatArray
 from shoal.recipe.options import LocalSearchOptions
 
 BLOCK_ROWS = 6000
@@ -13,6 +14,7 @@ _MOST_CLASSES = 250  # for small k: a step looks at all classes of its block
 # The first temperature, in what a row costs on average, up to some k, and by which power of k it rises
 # beyond: a step of large classes changes more rows.
 _WARMTH, _COOL_K, _WARMER = 1.5, 10, 0.45
+_HOTTEST = 0.1  # no more than k rows lose that get so much wider in one column, where rows cost much anyway
 # What a step may make worse before passes repair it, in what a class loses on average: up to k = `_PLAIN_K`,
 # and at least. In between it falls with a power of k, as passes take longer.
 _PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
@@ -60,18 +62,20 @@ class Schedule:
     Wide tables have fewer too, a tenth as many at 300 quasi columns: a step takes longer in proportion to
     the columns, and saves less, since rows of hundreds of columns are about equally far from each other. The
     temperature, up to which steps that lose more may be accepted, falls linearly to 0. It begins at a share
-    of what a row costs on average: where rows cost little, so do the changes that a step makes.
+    of what a row costs on average: where rows cost little, so do the changes that a step makes. Where they
+    cost much, these changes are still those of a column or two, so there is a limit to it.
     """
 
-    def __init__(self, options: LocalSearchOptions, k: int, n_rows: int, n_columns: int) -> None:
+    def __init__(self, options: LocalSearchOptions, k: int, n_rows: int, highest_costs: FloatArray) -> None:
         self._effort = EFFORTS[options.effort]
         self._begin, self._seconds = time.monotonic(), options.seconds
         self._rounds = 0
         patience: float = _PATIENCE * (_PLAIN_K / max(_PLAIN_K, k)) ** _LESS_PATIENCE
         self._patience = max(_LEAST_PATIENCE, patience)
+        self._hottest = _HOTTEST * k * float(highest_costs.mean())
         self._warmth: float = _WARMTH * max(1.0, k / _COOL_K) ** _WARMER
         more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
-        fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / n_columns)
+        fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER * min(1.0, _FULL_COLUMNS / len(highest_costs))
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * fewer))
 
     @property
@@ -103,9 +107,10 @@ class Schedule:
     def plan(self, cost_of_row: float, loss_of_class: float) -> Plan:
         """Return what is done in the next round; the last one is cold."""
         last = 1.0 if self._seconds is not None else (self._all_rounds - 1) / self._all_rounds
+        warmest = min(self._warmth * cost_of_row, self._hottest)
         return Plan(
             steps=self._effort.steps,
-            temperature=self._warmth * cost_of_row * max(0.0, 1.0 - self.share / last),
+            temperature=warmest * max(0.0, 1.0 - self.share / last),
             patience=self._patience * loss_of_class,
             is_first=self._rounds == 0,
             is_last=self._seconds is not None or self._rounds + 1 == self._all_rounds,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import inner
-from shoal.kernels.goals import add, asks, is_good, remove
-from shoal.kernels.local_search.block import N_TOUCHED, move, put, refresh, take, touch
+from shoal.kernels.goals import add, asks, is_good, is_good_count, remove
+from shoal.kernels.local_search.block import N_TOUCHED, count, move, put, refresh, take, touch
 from shoal.kernels.local_search.space import FAR, joined_below, joined_cost, tree_cost
 
 NONE = np.int64(-1)
@@ -113,6 +113,24 @@ def stays_good(cell, block, c, leaves, joins):
     """Return whether a class meets the goals after one row has left and another joined, -1 for none."""
     if not asks(cell.goals):
         return True
+    if block.value.shape[0] == 0:
+        return stays_good_by_rows(cell, block, c, leaves, joins)
+    if leaves >= 0:
+        count(block, c, leaves, np.int64(-1))
+    if joins >= 0:
+        count(block, c, joins, np.int64(1))
+    size = block.size[c] - (leaves >= 0) + (joins >= 0)
+    good = is_good_count(cell.goals, cell.tally, size, block.counts[c], block.pairs[c])
+    if leaves >= 0:
+        count(block, c, leaves, np.int64(1))
+    if joins >= 0:
+        count(block, c, joins, np.int64(-1))
+    return good
+
+
+@inner
+def stays_good_by_rows(cell, block, c, leaves, joins):
+    """Return the same where somebody may have several rows: row by row."""
     goals, tally = cell.goals, cell.tally
     if joins >= 0:
         add(goals, tally, cell.ids[joins])

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
-from shoal.kernels.local_search.block import NOBODY, link, move, put, recount, refresh, take, touch
+from shoal.kernels.local_search.block import empty, link, move, put, recount, refresh, take, touch
 from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.growth import grow_classes
@@ -299,7 +299,7 @@ def pool_rows(cell, block, c, found, work):
             work.pool[n] = row
             n += 1
             row = block.next[row]
-        block.head[pooled], block.size[pooled] = NOBODY, 0
+        empty(block, pooled)
         recount(cell, block, pooled)
     return n
 
