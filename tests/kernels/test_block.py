@@ -46,6 +46,7 @@ class Searched:
     classes: list
     spare: int = 0  # classes without rows
     seed: int = 0
+    is_wide: bool = False  # rows move and swap among all classes
 
     @cached_property
     def block(self):
@@ -67,8 +68,8 @@ class Searched:
         """Room for everything that a search does."""
         cell, n = self.rows.cell, self.rows.n
         return block_search.Rooms(
-            passes.pass_work(n, self.room, self.rows.d), steps.step_work(cell, n), cuts.cut_work(cell, n),
-            cuts.no_cuts(), cuts.no_cuts(),
+            passes.pass_work(n, self.room, self.rows.d, self.is_wide), steps.step_work(cell, n),
+            cuts.cut_work(cell, n), cuts.no_cuts(), cuts.no_cuts(),
         )  # fmt: skip
 
     def do(self, what, **given):
@@ -171,7 +172,8 @@ def searches(draw, rows):
     found = draw(rows)
     assume(found.is_exact)
     classes = draw(good_classes(found))
-    return Searched(found, classes, draw(st.integers(0, 3)), draw(st.integers(0, 2**64 - 1)))
+    spare, seed = draw(st.integers(0, 3)), draw(st.integers(0, 2**64 - 1))
+    return Searched(found, classes, spare, seed, draw(st.booleans()))
 
 
 def whole(sets):

@@ -33,6 +33,7 @@ def search(
     """Search from a partition on; return the best one seen, which may be the start."""
     best = now = start
     scale = _scale(cell)
+    schedule.begin(len(start.rows) / start.n_classes)
     while schedule.share < 1.0 and now.n_classes > 1:
         now = _round(cell, now, scale, schedule, random, workers, tick)
         schedule.next_round()
@@ -92,7 +93,7 @@ def _search_block(
     n_steps = int(plan.steps * len(classes))
     return search_block(
         cell, now.rows, now.ends, classes, n_steps, plan.temperature, plan.patience,
-        plan.is_first, plan.is_last, seed, tally,
+        plan.is_wide, plan.is_first, plan.is_last, seed, tally,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 For each class and column the two lowest and the two highest codes are kept, equal ones counted twice.
 So what a class costs without one of its rows, with another or with both follows from these alone. Where
-there are goals, and every row of the block is a person of its own, the sensitive values of each class are counted too.
+there are goals, and every row of the block is a person of its own, values are counted for each class too.
 Before a class is changed within a step it is saved, so that the step can be taken back.
 """
 
@@ -216,6 +216,16 @@ def take(cell, block, row):
         if not is_alike and (code <= block.low2[c, col] or code >= block.high2[c, col]):
             recount(cell, block, c)
             return
+
+
+@inner
+def take_all(cell, block, c, rows, n):
+    """Take the first `n` rows listed out of their class; they are nowhere then. Writes `block`."""
+    touch(block, c)
+    for at in range(n):
+        unlink(block, rows[at])
+    block.size[c] -= n
+    recount(cell, block, c)
 
 
 @inner
