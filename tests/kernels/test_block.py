@@ -46,6 +46,7 @@ class Searched:
     classes: list
     spare: int = 0  # classes without rows
     seed: int = 0
+    is_wide: bool = False  # rows move and swap among all classes
 
     @cached_property
     def block(self):
@@ -67,8 +68,8 @@ class Searched:
         """Room for everything that a search does."""
         cell, n = self.rows.cell, self.rows.n
         return block_search.Rooms(
-            passes.pass_work(n, self.room, self.rows.d), steps.step_work(cell, n), cuts.cut_work(cell, n),
-            cuts.no_cuts(), cuts.no_cuts(),
+            passes.pass_work(n, self.room, self.rows.d, self.is_wide), steps.step_work(cell, n),
+            cuts.cut_work(cell, n), cuts.no_cuts(), cuts.no_cuts(),
         )  # fmt: skip
 
     def do(self, what, **given):
@@ -120,6 +121,7 @@ def audit(searched):
         assert block.size[c] == len(rows)
         assert all(block.home[row] == c for row in rows)
         assert block.cost[c] == (searched.rows.cost(rows) if rows else 0)
+        audit_counts(searched, c, rows)
         if rows:
             audit_extremes(searched, c, rows)
             audit_nodes(searched, c)
@@ -143,6 +145,16 @@ def audit_extremes(searched, c, rows):
     assert block.range_high[:, c].tolist() == ordered[-1][:n_range].tolist()
 
 
+def audit_counts(searched, c, rows):
+    """The rows of a class with each value, and with any value of each goal."""
+    block, goals = searched.block, searched.rows.cell.goals
+    for g in range(len(block.value)):
+        codes = goals.code[g, rows]
+        counts = block.counts[c, goals.begin[g] : goals.begin[g + 1]]
+        assert counts.tolist() == [np.count_nonzero(codes == value) for value in range(len(counts))]
+        assert block.pairs[c, g] == np.count_nonzero(codes >= 0)
+
+
 def audit_nodes(searched, c):
     """The node kept for a tree is the lowest one over the class: the last, parents come first."""
     cell, block = searched.rows.cell, searched.block
@@ -160,7 +172,8 @@ def searches(draw, rows):
     found = draw(rows)
     assume(found.is_exact)
     classes = draw(good_classes(found))
-    return Searched(found, classes, draw(st.integers(0, 3)), draw(st.integers(0, 2**64 - 1)))
+    spare, seed = draw(st.integers(0, 3)), draw(st.integers(0, 2**64 - 1))
+    return Searched(found, classes, spare, seed, draw(st.booleans()))
 
 
 def whole(sets):

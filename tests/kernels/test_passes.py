@@ -20,7 +20,7 @@ def check_pass(searched, most):
     rows, before = searched.rows, searched.loss()
     classes = searched.lists()
     for _ in range(2):  # the second one begins with lists that are not in order
-        classes = twin.one_pass(rows.table, classes, rows.k, most, rows.keeping)
+        classes = twin.one_pass(rows.table, classes, rows.k, None if searched.is_wide else most, rows.keeping)
         saved = searched.do(PASS, c=most)
         assert searched.lists() == classes
         audit(searched)
@@ -51,7 +51,9 @@ def test_a_pass_over_many_classes_does_what_the_twin_does(seed):
     rows = Rows(Case(pl.DataFrame(values), Recipe.from_dict(recipe), columns), 256)
     ends = np.sort(random.choice(np.arange(2, 60, 2), 25, replace=False))
     classes = np.split(random.permutation(60), ends)
-    check_pass(Searched(rows, [sorted(members.tolist()) for members in classes], spare=3), 5 * (seed + 1))
+    classes = [sorted(members.tolist()) for members in classes]
+    for is_wide in (False, True):
+        check_pass(Searched(rows, classes, spare=3, is_wide=is_wide), 5 * (seed + 1))
 
 
 def check_settling(searched, kind, temperature):
@@ -62,7 +64,7 @@ def check_settling(searched, kind, temperature):
     after = searched.lists()
     searched.do(SETTLE, temperature=float(temperature * rows.fixed.unit))
     assert searched.lists() == twin.settled(
-        rows.table, before, after, touched, rows.k, temperature, rows.keeping
+        rows.table, before, after, touched, rows.k, temperature, rows.keeping, is_wide=searched.is_wide
     )
     audit(searched)
 

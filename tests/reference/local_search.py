@@ -24,9 +24,10 @@ for how rows are borrowed and how they settle afterwards; they are tested by wha
   rows borrows only rows that help; a row whose lender would not be good without it ends everything, or, if it
   would come along, stays.
 - Rows settle among the classes that the step has changed, in that order, and the 6 nearest to each of the
-  first two that have rows. Up to 4 times, every row of the changed classes has its chance, if its class has
-  changed since the time before began; not again if nothing was saved, or if the loss is up by more than twice
-  what was saved and five temperatures.
+  first two that have rows; with small k among all classes, in the order of their numbers, as in a pass then.
+  Up to 4 times, every row of the changed classes has its chance, if its class has changed since the time
+  before began; not again if nothing was saved, or if the loss is up by more than twice what was saved and
+  five temperatures.
 """
 
 from collections.abc import Iterable
@@ -223,11 +224,15 @@ def nearest(table, classes, own, most):
 
 
 def one_pass(table, classes, k, most, keeping=None):
-    """The classes, as lists, after every row had its chance to move or to change places once."""
+    """The classes, as lists, after every row had its chance to move or to change places once.
+
+    Among the `most` nearest classes; None for all.
+    """
     classes = [list(rows) for rows in classes]
     for own in range(len(classes)):
         if classes[own]:
-            improve_class(table, classes, own, nearest(table, classes, own, most), k, keeping)
+            among = range(len(classes)) if most is None else nearest(table, classes, own, most)
+            improve_class(table, classes, own, among, k, keeping)
     return classes
 
 
@@ -272,7 +277,7 @@ def improve_row(table, classes, own, row, among, k, keeping):
         classes[own], classes[other] = here, there
 
 
-def settled(table, before, classes, touched, k, temperature=0, keeping=None):
+def settled(table, before, classes, touched, k, temperature=0, keeping=None, *, is_wide=False):
     """The classes, as lists, after the rows of those that a step has touched have settled.
 
     `before` are the classes before the step, `touched` those that it has saved, in that order.
@@ -280,7 +285,7 @@ def settled(table, before, classes, touched, k, temperature=0, keeping=None):
     classes, touched = [list(rows) for rows in classes], list(touched)
     with_rows = [c for c in touched if classes[c]]
     near = [other for c in with_rows[:2] for other in nearest(table, classes, c, 6)]
-    among = list(dict.fromkeys([*touched, *near]))
+    among = range(len(classes)) if is_wide else list(dict.fromkeys([*touched, *near]))
     waiting = touched
     for _ in range(4):
         changed, start = [], table.total(classes)

@@ -371,6 +371,20 @@ def is_good(goals, tally):
 
 
 @inner
+def is_good_count(goals, tally, size, counts, pairs):
+    """Return the same for a class that is counted elsewhere, each row a person. Writes the tally's room."""
+    if goals is None:
+        return True
+    if size < goals.k:
+        return False
+    good = True
+    for g in range(goals.kind.shape[0]):
+        if good:
+            good, _, _ = judged(goals, g, counts, pairs[g], pairs[g], tally.room)
+    return good
+
+
+@inner
 def mark_helpful(goals, g, counts, pairs, holders, helpful, room):
     """Mark the values of which one more would bring a goal that fails nearer. Writes `helpful`, `room`."""
     holds, _, lack = judged(goals, g, counts, pairs, holders, room)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntArray, LongArray
+from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.table.fixed import FixedColumns
 
 _SMALL = 256  # leaves up to which a tree's costs are looked up by pairs
@@ -55,6 +55,13 @@ def whole_cell(fixed: FixedColumns, k: int, goals: Any, tally: Any) -> Any:
         goals=goals,
         tally=tally,
     )
+
+
+def highest_costs(cell: Any) -> FloatArray:
+    """Return what a row costs in each column where that is as wide as can be."""
+    ends = np.append(cell.over_at, len(cell.over))[1:]
+    trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
+    return np.array([*cell.span, *trees], np.float64)
 
 
 def _extents(trees: Any, nodes: slice) -> list[tuple[int, int, int, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.arrays import IntArray
 from shoal.cluster.clusterer import Clusterer, ClusterResult, check_feasible
 from shoal.cluster.local_search.alike import joined, set_apart
-from shoal.cluster.local_search.cell import whole_cell
+from shoal.cluster.local_search.cell import highest_costs, whole_cell
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.rounds import search
 from shoal.cluster.local_search.schedule import Schedule
@@ -87,7 +87,7 @@ class _Run:
         self.workers, self.schedule = (
             Workers(goals),
             Schedule(
-                method.options, method.k, encoded.table_rows or encoded.n_rows, self.cell.codes.shape[1]
+                method.options, method.k, encoded.table_rows or encoded.n_rows, highest_costs(self.cell)
             ),
         )
         self.random = method.random()

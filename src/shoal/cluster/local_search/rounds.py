@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.cluster.local_search.blocks import random_blocks
+from shoal.cluster.local_search.cell import highest_costs
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.local_search.schedule import Plan, Schedule
 from shoal.cluster.local_search.workers import Workers
@@ -32,6 +33,7 @@ def search(
     """Search from a partition on; return the best one seen, which may be the start."""
     best = now = start
     scale = _scale(cell)
+    schedule.begin(len(start.rows) / start.n_classes)
     while schedule.share < 1.0 and now.n_classes > 1:
         now = _round(cell, now, scale, schedule, random, workers, tick)
         schedule.next_round()
@@ -91,7 +93,7 @@ def _search_block(
     n_steps = int(plan.steps * len(classes))
     return search_block(
         cell, now.rows, now.ends, classes, n_steps, plan.temperature, plan.patience,
-        plan.is_first, plan.is_last, seed, tally,
+        plan.is_wide, plan.is_first, plan.is_last, seed, tally,
     )  # fmt: skip
 
 
@@ -105,8 +107,5 @@ def _classes(partition: Partition, classes: LongArray) -> tuple[LongArray, LongA
 
 def _scale(cell: Any) -> FloatArray:
     """Return by what codes are multiplied so that every column is as wide as it costs."""
-    widest = np.maximum(1, cell.codes.max(axis=0, initial=1)).astype(np.float64)
-    ends = np.append(cell.over_at, len(cell.over))[1:]
-    trees = [cell.over[begin:end].max() for begin, end in zip(cell.over_at, ends, strict=True)]
-    scale: FloatArray = np.array([*cell.span, *trees], np.float64) / widest
+    scale: FloatArray = highest_costs(cell) / np.maximum(1, cell.codes.max(axis=0, initial=1))
     return scale

@@ -1,7 +1,8 @@
 """Classes of one block while they are searched: who is in them, their extremes, and a way back.
 
 For each class and column the two lowest and the two highest codes are kept, equal ones counted twice.
-So what a class costs without one of its rows, with another or with both follows from these alone.
+So what a class costs without one of its rows, with another or with both follows from these alone. Where
+there are goals, and every row of the block is a person of its own, values are counted for each class too.
 Before a class is changed within a step it is saved, so that the step can be taken back.
 """
 
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import inner
-from shoal.kernels.local_search.space import box_cost, column_cost
+from shoal.kernels.local_search.space import box_cost, column_cost, n_values
 
 NOBODY = np.int64(-1)
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
@@ -46,12 +47,16 @@ class Block(NamedTuple):
     saved_cost: np.ndarray  # int64 (c)
     saved_box: np.ndarray  # int32 (4, c, d)
     changed: np.ndarray  # int64 (c): when a class was changed last
+    value: np.ndarray  # int64 (G, m): of each row, counted over all goals, -1 for none
+    counts: np.ndarray  # int64 (c, V): rows of a class with each value
+    pairs: np.ndarray  # int64 (c, G): rows of a class with any value of a goal
     state: np.ndarray  # int64 (5): classes saved, rows saved, step, whether to save, changes so far
 
 
 def empty_block(cell, n_rows, n_classes):
     """Make room for rows and classes."""
     n_columns, n_range = cell.codes.shape[1], cell.span.shape[0]
+    value = counted_values(cell)
     return Block(
         np.full(n_rows, NOBODY), np.full(n_rows, NOBODY), np.full(n_rows, NOBODY),
         np.full(n_classes, NOBODY), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
@@ -62,8 +67,22 @@ def empty_block(cell, n_rows, n_classes):
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_),
         np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
-        np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64), np.zeros(5, np.int64),
+        np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64),
+        value, np.zeros((n_classes, n_values(cell) if len(value) else 0), np.int64),
+        np.zeros((n_classes, len(value)), np.int64), np.zeros(5, np.int64),
     )  # fmt: skip
+
+
+def counted_values(cell):
+    """Return the values of the rows of a cell if they are to be counted, for no goals otherwise.
+
+    A person with several of the rows counts once: then only a tally tells what a class is without one.
+    """
+    goals = cell.goals
+    if goals is None or len(np.unique(goals.person[cell.ids])) < len(cell.ids):
+        return np.zeros((0, len(cell.ids)), np.int64)
+    code = goals.code[:, cell.ids].astype(np.int64)
+    return np.ascontiguousarray(np.where(code < 0, NOBODY, code + goals.begin[:-1, None]))
 
 
 @inner
@@ -75,6 +94,7 @@ def link(block, row, c):
     if block.head[c] >= 0:
         block.before[block.head[c]] = row
     block.head[c] = row
+    count(block, c, row, np.int64(1))
 
 
 @inner
@@ -87,6 +107,27 @@ def unlink(block, row):
         block.head[c] = behind
     if behind >= 0:
         block.before[behind] = before
+    count(block, c, row, np.int64(-1))
+
+
+@inner
+def count(block, c, row, times):
+    """Count the values of a row in a class, or with -1 no longer. Writes `block`."""
+    for g in range(block.value.shape[0]):
+        value = block.value[g, row]
+        if value >= 0:
+            block.counts[c, value] += times
+            block.pairs[c, g] += times
+
+
+@inner
+def empty(block, c):
+    """Take all rows out of a class; they are nowhere then. Writes `block`."""
+    block.head[c], block.size[c] = NOBODY, 0
+    for value in range(block.counts.shape[1]):
+        block.counts[c, value] = 0
+    for g in range(block.pairs.shape[1]):
+        block.pairs[c, g] = 0
 
 
 @inner
@@ -178,6 +219,16 @@ def take(cell, block, row):
 
 
 @inner
+def take_all(cell, block, c, rows, n):
+    """Take the first `n` rows listed out of their class; they are nowhere then. Writes `block`."""
+    touch(block, c)
+    for at in range(n):
+        unlink(block, rows[at])
+    block.size[c] -= n
+    recount(cell, block, c)
+
+
+@inner
 def move(cell, block, row, c):
     """Move a row to another class. Writes `block`."""
     take(cell, block, row)
@@ -250,7 +301,7 @@ def take_back(cell, block):
     saved, box = 0, block.saved_box
     for at in range(block.state[N_TOUCHED]):
         c = block.touched[at]
-        block.head[c] = NOBODY
+        empty(block, c)
         block.size[c] = block.saved_size[at]
         for col in range(block.low.shape[1]):
             block.low[c, col], block.low2[c, col] = box[LOW, at, col], box[LOW2, at, col]

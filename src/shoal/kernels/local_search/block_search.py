@@ -23,6 +23,7 @@ from shoal.kernels.local_search.block import (
 from shoal.kernels.local_search.cuts import ZERO, Cuts, CutWork, cut_work, no_cuts
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.passes import (
+    IS_WIDE,
     PassWork,
     begin_list,
     improve_class,
@@ -104,12 +105,16 @@ def list_close(cell, block, c, most, near, work):
 
 @inner
 def pass_over_all(cell, block, most, near, work):
-    """Improve every row once, among the `most` classes nearest to its own; return what is saved."""
+    """Improve every row once, among the `most` classes nearest to its own; return what is saved.
+
+    Small classes are many: there rows move and swap among all of the block.
+    """
     saved = ZERO
     for c in range(block.size.shape[0]):
         if block.size[c] > 0:
-            begin_list(near)
-            list_close(cell, block, c, most, near, work)
+            if near.state[IS_WIDE] == 0:
+                begin_list(near)
+                list_close(cell, block, c, most, near, work)
             saved += improve_class(cell, block, c, near)
     return saved
 
@@ -132,9 +137,10 @@ def settle(cell, block, temperature, near, work):
     """Improve the classes that a step has changed, until nothing changes or there is no hope.
 
     Rows move and swap among these classes and a few near ones: looking at all classes of the block would
-    take most of the time, and rarely find more.
+    take most of the time, and rarely find more. Small classes, which are many, are all looked at.
     """
-    list_settling(cell, block, near, work)
+    if near.state[IS_WIDE] == 0:
+        list_settling(cell, block, near, work)
     since = ZERO
     for _ in range(PASSES):
         now = block.state[CLOCK]
@@ -206,19 +212,20 @@ def search_block(
     n_steps: int,
     temperature: float,
     patience: float,
+    is_wide: bool,
     is_first: bool,
     is_last: bool,
     seed: np.uint64,
     tally: Tally | None,
 ) -> Searched:
-    """Search among some classes of a partition."""
+    """Search among some classes of a partition; where `is_wide`, rows settle among all of them."""
     ids, labels = rows_of(rows, ends, classes)
     local = local_cell(cell, ids, tally)
     m, n_classes = ids.shape[0], classes.shape[0]
     room = n_classes + n_classes // 4 + 4
     block = empty_block(local, m, room)
     rooms = Rooms(
-        pass_work(m, room, local.codes.shape[1]), step_work(local, m), cut_work(local, m),
+        pass_work(m, room, local.codes.shape[1], is_wide), step_work(local, m), cut_work(local, m),
         no_cuts(), no_cuts(),
     )  # fmt: skip
     state = np.array([seed], np.uint64)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import inner
-from shoal.kernels.goals import add, asks, is_good, remove
-from shoal.kernels.local_search.block import N_TOUCHED, move, put, refresh, take, touch
+from shoal.kernels.goals import add, asks, is_good, is_good_count, remove
+from shoal.kernels.local_search.block import N_TOUCHED, count, move, put, refresh, take, touch
 from shoal.kernels.local_search.space import FAR, joined_below, joined_cost, tree_cost
 
 NONE = np.int64(-1)
-N_AMONG, LIST = range(2)  # of the state of `PassWork`
+N_AMONG, LIST, IS_WIDE = range(3)  # of the state of `PassWork`
 OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
 
 
@@ -26,16 +26,16 @@ class PassWork(NamedTuple):
     rows: np.ndarray  # int64 (m)
     among: np.ndarray  # int64 (c): classes among which rows move and swap
     listed: np.ndarray  # int64 (c): the list on which a class was put last
-    state: np.ndarray  # int64 (2): classes on the list, number of the list
+    state: np.ndarray  # int64 (3): classes on the list, number of the list, whether all classes are looked at
 
 
-def pass_work(n_rows, n_classes, n_columns):
-    """Make room for the search."""
+def pass_work(n_rows, n_classes, n_columns, is_wide):
+    """Make room for the search, among all classes of the block where `is_wide`."""
     return PassWork(
         np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64),
         np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
         np.zeros(n_rows, np.int64),
-        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.zeros(2, np.int64),
+        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.array([0, 0, is_wide]),
     )  # fmt: skip
 
 
@@ -113,6 +113,24 @@ def stays_good(cell, block, c, leaves, joins):
     """Return whether a class meets the goals after one row has left and another joined, -1 for none."""
     if not asks(cell.goals):
         return True
+    if block.value.shape[0] == 0:
+        return stays_good_by_rows(cell, block, c, leaves, joins)
+    if leaves >= 0:
+        count(block, c, leaves, np.int64(-1))
+    if joins >= 0:
+        count(block, c, joins, np.int64(1))
+    size = block.size[c] - (leaves >= 0) + (joins >= 0)
+    good = is_good_count(cell.goals, cell.tally, size, block.counts[c], block.pairs[c])
+    if leaves >= 0:
+        count(block, c, leaves, np.int64(1))
+    if joins >= 0:
+        count(block, c, joins, np.int64(-1))
+    return good
+
+
+@inner
+def stays_good_by_rows(cell, block, c, leaves, joins):
+    """Return the same where somebody may have several rows: row by row."""
     goals, tally = cell.goals, cell.tally
     if joins >= 0:
         add(goals, tally, cell.ids[joins])
@@ -151,6 +169,24 @@ def join_listed(cell, block, row, saves, gains, work):
             limit = max(limit, 2 * cost - block.least[c] + gains // size + 1)
         if cost < limit:
             work.joined[c] = joined_below(cell, block.low, block.high, c, cost, row, limit)
+
+
+@inner
+def list_all(cell, block, row, saves, gains, work):
+    """List the classes of the whole block where the row could move or swap, see `join_listed`. Writes `work`.
+
+    Column by column for all classes at once: for many small classes faster than class by class.
+    """
+    own, n = block.home[row], 0
+    join_all(cell, block, row, work)
+    for c in range(block.size.shape[0]):
+        size, cost, joined = block.size[c], block.cost[c], np.int64(work.cost[c])
+        moves = size * (joined - cost) + joined < saves
+        swaps = size * (joined + block.least[c] - 2 * cost) < gains
+        if (moves or swaps) and size > 0 and c != own:
+            work.among[n], work.joined[c] = c, joined
+            n += 1
+    work.state[N_AMONG] = n
 
 
 @inner
@@ -267,7 +303,11 @@ def improve_row(cell, block, row, work):
         return np.int64(0)
     saves = block.size[c] * block.cost[c] - (block.size[c] - 1) * block.without[row]
     gains = block.size[c] * (block.cost[c] - block.without[row])
-    join_listed(cell, block, row, saves if may_leave else np.int64(0), gains, work)
+    saves_by_moving = saves if may_leave else np.int64(0)
+    if work.state[IS_WIDE] > 0:
+        list_all(cell, block, row, saves_by_moving, gains, work)
+    else:
+        join_listed(cell, block, row, saves_by_moving, gains, work)
     saved = np.int64(0)
     if may_leave:
         saved = try_moves(cell, block, row, saves, work)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
-from shoal.kernels.local_search.block import NOBODY, link, move, put, recount, refresh, take, touch
+from shoal.kernels.local_search.block import empty, link, move, put, recount, refresh, take_all, touch
 from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.growth import grow_classes
@@ -134,6 +134,8 @@ def cheapest_loan(cell, block, c, found, work):
         if size <= cell.k:
             continue
         refresh(cell, block, other)
+        if (size - 1) * block.least[other] - size * block.cost[other] >= least:
+            continue  # none of its rows saves so much
         row = block.head[other]
         while row >= 0:
             if not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row]):
@@ -254,8 +256,7 @@ def shed(cell, block, c, state, near, work):
         row = block.next[row]
     if n == 0 or 10 * (block.size[c] - n) < 7 * cell.k:
         return False
-    for at in range(n):
-        take(cell, block, work.pool[at])
+    take_all(cell, block, c, work.pool, n)
     for at in range(n):
         if not give_away(cell, block, work.pool[at], near):
             return False
@@ -299,7 +300,7 @@ def pool_rows(cell, block, c, found, work):
             work.pool[n] = row
             n += 1
             row = block.next[row]
-        block.head[pooled], block.size[pooled] = NOBODY, 0
+        empty(block, pooled)
         recount(cell, block, pooled)
     return n
 
@@ -368,8 +369,7 @@ def dissolve(cell, block, c, near, work):
         work.pool[n] = row
         n += 1
         row = block.next[row]
-    for at in range(n):
-        take(cell, block, work.pool[at])
+    take_all(cell, block, c, work.pool, n)
     given = True
     for at in range(n):
         given = given and give_away(cell, block, work.pool[at], near)
