@@ -42,7 +42,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.arrays import LongArray
+from shoal.arrays import IntArray, LongArray
+from shoal.bound.class_prices import ClassPrices, costs_in_classes
 from shoal.bound.confidence import lower_limit
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
 from shoal.bound.raising import Raising
@@ -57,7 +58,7 @@ PASSES = 3  # of mutual reachability; more passes gain little
 CONFIDENCE = 0.99  # of an estimate
 
 # In lookups of a tuple's distance in one group of columns, each about a nanosecond.
-_ALL_ROWS = 2_500_000_000  # for each pass over all pairs
+_ALL_ROWS = 6_000_000_000  # for each pass over all pairs
 _SAMPLED = 3_000_000_000
 _MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
 SEED = 20070409  # arbitrary, but fixed
@@ -152,11 +153,13 @@ def recipe_bound(
     *,
     suppressed: int = 0,
     effort: BoundEffort | None = None,
+    classes: IntArray | None = None,
     progress: Share | None = None,
 ) -> Bound | None:
     """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
 
     `effort` is high by default where the recipe asks for a search with high effort, and normal elsewhere.
+    `classes` are those of some release, as for `lower_bound`.
     None where it allows no release, and for Anatomy, which publishes no boxes. Where rows that lack a quasi
     value are left out, they cost the sum of the weights and are in no class.
     """
@@ -174,7 +177,13 @@ def recipe_bound(
         effort = "high" if recipe.method.options.get("effort") == "high" else "normal"
     may_suppress -= left_out
     return lower_bound(
-        part, k, may_suppress=may_suppress, left_out=left_out, effort=effort, progress=progress
+        part,
+        k,
+        may_suppress=may_suppress,
+        left_out=left_out,
+        effort=effort,
+        classes=None if classes is None else classes[inside],
+        progress=progress,
     )
 
 
@@ -185,14 +194,15 @@ def lower_bound(
     may_suppress: int = 0,
     left_out: int = 0,
     effort: BoundEffort = "normal",
+    classes: IntArray | None = None,
     progress: Share | None = None,
 ) -> Bound:
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
     Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct
     quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples, raised as prices if bunches
-    of values leave few enough boxes. For larger tables a sample
-    of rows is compared with all rows, and the total is a lower confidence limit: an estimate.
+    of values leave few enough boxes. For larger tables a sample of rows is compared with all rows, and the
+    total is a lower confidence limit: an estimate. It is higher if the classes of some release are known.
 
     Parameters
     ----------
@@ -206,6 +216,8 @@ def lower_bound(
         Rows that are left out already and not among these, at the same cost.
     effort : "quick", "normal" or "high"
         How far prices are improved: a few seconds, or a minute or two at high effort.
+    classes : ndarray of shape (n_rows,), int32, optional
+        The class of each row in some release, -1 for none. Any will do; better ones lead to better prices.
     progress : callable, optional
         Called with the share that is done.
 
@@ -225,6 +237,8 @@ def lower_bound(
     if scans.m * scans.work_of_one <= _ALL_ROWS:
         total, how = _of_all_rows(scans, may_suppress, slack, effort, tick)
         return Bound(total + left_out * weight, False, how)
+    if classes is not None and (found := _by_classes(scans, classes, may_suppress, slack, tick)) is not None:
+        return Bound(found[0] + left_out * weight, True, found[1])
     total, how = _of_a_sample(scans, slack, tick)
     return Bound(total + left_out * weight, True, how)
 
@@ -338,6 +352,28 @@ def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
     return total
 
 
+def _by_classes(
+    scans: Scans, classes: IntArray, may_suppress: int, slack: float, tick: Share
+) -> tuple[float, str] | None:
+    """Bound the sum of prices that follow from the classes of a release, from a sample of rows.
+
+    None where that is no better than the smallest boxes, or takes too long.
+    """
+    costs = costs_in_classes(scans.fixed, scans.size, classes)
+    priced = ClassPrices(scans, costs, scans.fixed.whole if may_suppress else None)
+    ends = np.cumsum(scans.size)
+    random = np.random.Generator(np.random.PCG64(SEED))
+
+    def draw(n_rows: int) -> LongArray:
+        return np.searchsorted(ends, random.integers(ends[-1], size=n_rows), side="right").astype(np.int64)
+
+    found = priced.limit(draw, _SAMPLED, 1 - CONFIDENCE, tick)
+    if found is None:
+        return None
+    total = max(0.0, found.mean - slack) * int(ends[-1]) / scans.fixed.unit
+    return total, _estimate_text("row prices", found.n_drawn, int(ends[-1]))
+
+
 def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
     """Return n times the lower confidence limit of the mean term of rows drawn at random."""
     time_for = min(_MAX_SAMPLED, _SAMPLED // scans.work_of_one)
@@ -350,7 +386,12 @@ def estimated(
 ) -> tuple[float, str]:
     """Return the lower confidence limit of the sum over all rows, from the terms of rows drawn."""
     limit = lower_limit(np.maximum(0.0, terms - slack) / unit, 1 - CONFIDENCE)
-    return rows * limit, f"{how}, {len(terms):,} of {rows:,} rows, {100 * CONFIDENCE:.0f} % confidence"
+    return rows * limit, _estimate_text(how, len(terms), rows)
+
+
+def _estimate_text(how: str, drawn: int, rows: int) -> str:
+    """Describe an estimate: by which terms, of how many rows."""
+    return f"{how}, {drawn:,} of {rows:,} rows, {100 * CONFIDENCE:.0f} % confidence"
 
 
 def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:
