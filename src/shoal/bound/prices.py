@@ -24,7 +24,8 @@ as D in steps is exact; the rounding of D is subtracted by the caller.
 below 0 are left at a floor: max(v_i, floor) is no less than v_i, so it is valid too. *The ascent* then
 changes prices on a working set of boxes, by subgradients of the sum of p - v, within a small distance of the
 best feasible ones; a pass makes the result feasible and adds the boxes that were missing. Where the first
-pass would take a good part of the time, `bound.raising` raises prices in cheaper ones.
+pass would take a good part of the time, `bound.raising` raises prices in cheaper ones; the ascent of
+`bound.bunched_ascent` follows there.
 """
 
 from __future__ import annotations
@@ -138,6 +139,12 @@ class Ascent:
                 further = _FURTHER if number + 2 < self._plan.passes else 1.0
                 self._prices = self._prices - _whole(further * self._up(excess))
                 known = self._known()
+        self._rounds()
+        self._tick(1.0)
+        return self._best
+
+    def _rounds(self) -> None:
+        """Climb and make the prices feasible again, while there is time and gain."""
         for number in range(self._plan.rounds):
             if self._work >= self._plan.work or self._in_vain >= _PATIENCE:
                 break
@@ -145,12 +152,10 @@ class Ascent:
             if self._pass(known, int(_MARGIN * self._mean * self._k)) is None:
                 break
             self._adapt(has_gained=self._total(self._best) > before)
-        self._tick(1.0)
-        return self._best
 
     def _raised(self) -> LongArray | None:
         """Raise the first prices in cheaper passes; None if there is no time for any."""
-        work, whole = self._plan.work, self._separation.whole
+        work, whole = self._plan.work + self._plan.work // 2, self._separation.whole
         raising = Raising(self._prices, self._size, self._k, whole, work, self._tick)
         raising.by(self._separation)
         return self._best if raising.prices is self._prices else raising.prices

@@ -1,4 +1,4 @@
-"""Prices from the classes of a release, and what they prove about a large table, from a sample of its rows.
+"""What prices prove about a large table, from a sample of its rows.
 
 Let q be any prices, and v_i the greatest excess at q of a box that holds row i, or any number above it. Then
 q - v is feasible (see `bound.prices`), so n times the mean of x_i = q_i - v_i is a lower bound of Total IL.
@@ -6,15 +6,19 @@ v_i takes one search among all rows (`kernels.row_excess`), which is a search fo
 For rows drawn at random, independently of q, the x_i are independent draws, and a lower confidence limit of
 their mean gives one of the bound.
 
-*Which prices?* Those that are best have a mean near D in every class of the best release. In a release that
-is at hand, a row's price is a share of what its class loses. Which share is best, and whether it is better
-than none at all, is decided by a few rows that are drawn beforehand and not counted.
+*Which prices?* If there is time to find the smallest box of every row, a little more than these: what a
+second pass over all rows would begin with. They are feasible prices p themselves. Elsewhere, those of a
+release that is at hand: the best prices have a mean near D in every class of the best release, so a row's
+price is a share of what its class loses. Which of several prices are the best, and whether they are better
+than p or the smallest boxes, is decided by a few rows that are drawn beforehand and not counted.
 
 *Variance.* The mean of q over all rows is known, so only the mean of x - q is estimated, which differs far
 less from row to row than x.
 
-*A floor.* The limit (`bound.confidence`) wants terms that are not negative. No excess is above the highest
-price M, so x_i - q_i >= -M. Few very high prices would lower the limit more than they add, so they are cut.
+*A floor.* The limit (`bound.confidence`) wants terms that are not negative. Let M be the maximum of q_j - p_j
+over all rows, where p are feasible prices, 0 if none are known. The k highest q in a box B have a mean of at
+most M plus the mean p of the same rows, which is at most M + D(B). So no excess is above M, and x_i - q_i
+is never below -M. Few very high prices of classes would lower the limit more than they add, so they are cut.
 
 *Rows that may be left out* cost W, the sum of all weights. Lower prices stay feasible, so no x above W is
 counted: then leaving a row out costs no less than its price.
@@ -36,12 +40,14 @@ from shoal.table.fixed import FixedColumns
 
 Draw = Callable[[int], LongArray]  # draws so many rows independently, and returns their tuples
 
-_SHARES = (0.55, 0.4, 0.7)  # of what a class loses
+_SHARES = (0.4, 0.55, 0.25)  # of what a class loses
+_FURTHER = 1.25  # times the smallest box
+_BOTH = 0.9, 0.2  # times the smallest box, and what a class loses
 _CUT = 0.98  # of the rows have lower prices than the highest one
 _PILOT = 64  # rows
-_FOR_ONE = 2_000_000  # steps of one search; where they are not enough, excess is overestimated
-_LONG = _FOR_ONE // 4  # on average: then too many searches are given up
-_STEPS = 1_000_000_000  # of all searches
+_FOR_ONE = 4_000_000  # steps of one search; where they are not enough, excess is overestimated
+_LONG = _FOR_ONE // 3  # on average: then too many searches are given up
+_STEPS = 1_500_000_000  # of all searches
 _MOST_DRAWN, _LEAST_DRAWN = 4_000, 300
 
 
@@ -61,23 +67,27 @@ class Sampled:
     n_drawn: int
 
 
-class ClassPrices:
-    """Prices from classes, evaluated on rows drawn.
+class SampledPrices:
+    """Prices of all rows, evaluated on rows drawn.
 
     Parameters
     ----------
     scans : Scans
-    costs : ndarray of float64
-        What a row of each tuple loses in its class, in fixed-point steps.
+    smallest : ndarray of int64, optional
+        The cost of each tuple's smallest box, in fixed-point steps, rounded down.
+    costs : ndarray of float64, optional
+        What a row of each tuple loses in its class, in steps. One of these two is given, or both.
     most : int, optional
         No feasible price above it is counted.
     """
 
-    def __init__(self, scans: Scans, costs: FloatArray, most: int | None = None) -> None:
-        self._scans, self._costs, self._most = scans, costs, most
+    def __init__(
+        self, scans: Scans, smallest: LongArray | None, costs: FloatArray | None, most: int | None = None
+    ) -> None:
+        self._scans, self._smallest, self._costs, self._most = scans, smallest, costs, most
 
     def limit(self, draw: Draw, lookups: int, error: float, tick: Share) -> Sampled | None:
-        """Return a lower confidence limit; None where smallest boxes are as good or searches take too long.
+        """Return a lower confidence limit; None where smallest boxes are as good, or searches are too long.
 
         Parameters
         ----------
@@ -98,31 +108,38 @@ class ClassPrices:
             return None
         drawn = draw(min(_MOST_DRAWN, time_for))
         terms, _ = self._terms(prices, drawn, tick)
-        highest = int(prices.max())
+        highest = int((prices if self._smallest is None else prices - self._smallest).max())
         limit = lower_limit(terms - prices[drawn] + highest, error) - highest
         mean = float(prices.astype(np.float64) @ self._scans.size) / float(self._scans.size.sum())
         return Sampled(mean + limit, len(drawn))
 
-    def prices(self, share: float) -> LongArray:
-        """Return a share of what each tuple loses; the highest ones are cut."""
+    def prices(self) -> list[LongArray]:
+        """Return the prices that are tried."""
+        smallest = self._smallest
+        if self._costs is None:
+            assert smallest is not None
+            return [_whole(_FURTHER * smallest)]
         order = np.argsort(self._costs, kind="stable")
         rows = np.cumsum(self._scans.size[order])
-        cut = self._costs[order[np.searchsorted(rows, _CUT * rows[-1])]]
-        prices: LongArray = (share * np.minimum(self._costs, cut)).astype(np.int64)
-        return prices
+        costs = np.minimum(self._costs, self._costs[order[np.searchsorted(rows, _CUT * rows[-1])]])
+        if smallest is None:
+            return [_whole(share * costs) for share in _SHARES]
+        return [_whole(_FURTHER * smallest), _whole(_BOTH[0] * smallest + _BOTH[1] * costs)]
 
     def _chosen(self, pilot: LongArray) -> tuple[LongArray, float] | None:
         """Return the best prices, and the mean steps of a search."""
-        best, highest = None, 0.0
-        for share in _SHARES:
-            prices = self.prices(share)
+        if self._smallest is None:
+            least = self._terms(np.zeros(self._scans.m, np.int64), pilot, _silent)[0].mean()
+        else:
+            least = self._smallest[pilot].mean()
+        best = None
+        for prices in self.prices():
             terms, steps = self._terms(prices, pilot, _silent)
             if steps > _LONG:
                 break
-            if terms.mean() > highest:
-                best, highest = (prices, steps), float(terms.mean())
-        near, _ = self._terms(np.zeros(self._scans.m, np.int64), pilot, _silent)
-        return best if highest > near.mean() else None
+            if terms.mean() > least:
+                best, least = (prices, steps), terms.mean()
+        return best
 
     def _terms(self, prices: LongArray, drawn: LongArray, tick: Share) -> tuple[FloatArray, float]:
         """Return q - v of the rows drawn, and the mean steps of a search."""
@@ -177,6 +194,11 @@ def _node_costs(trees: Any, tree: int, first: IntArray, last: IntArray) -> LongA
         node = np.where(is_below, trees.parent[begin + node], node)
     costs: LongArray = trees.height[begin + node].astype(np.int64)
     return costs
+
+
+def _whole(prices: npt.NDArray[Any]) -> LongArray:
+    """Cut off fractions."""
+    return prices.astype(np.int64)
 
 
 def _silent(share: float) -> None:

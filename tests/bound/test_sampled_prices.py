@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.bound import class_prices
 from shoal.bound import lower_bound as bounds
-from shoal.bound.class_prices import ClassPrices, costs_in_classes
+from shoal.bound import sampled_prices
 from shoal.bound.lower_bound import lower_bound, recipe_bound
+from shoal.bound.sampled_prices import SampledPrices, costs_in_classes
 from shoal.bound.scans import Scans
 from shoal.cluster import METHODS
 from shoal.recipe import Recipe
@@ -96,47 +96,76 @@ def test_costs_are_those_of_the_classes(case, labels):
         assert cost == pytest.approx(wanted, abs=rows * (table.slack + 1e-3))
 
 
+def smallest_of(scans):
+    """The smallest box of each tuple, rounded down."""
+    return (-of_all(scans, np.zeros(scans.m, np.int64))) // scans.k
+
+
+def rows_of(scans):
+    """The tuple of every row: a sample without error."""
+    return np.repeat(np.arange(scans.m), scans.size)
+
+
 @given(tables(max_rows=7, max_k=3, kinds=EVERY_KIND), LABELS, st.integers(0, 2))
 def test_terms_of_all_rows_are_never_above_the_least_loss(case, labels, may_suppress):
     table = Priced(case)
-    costs = costs_in_classes(table.scans.fixed, table.size, np.resize(labels, table.n))
-    priced = ClassPrices(table.scans, costs, table.scans.fixed.whole if may_suppress else None)
-    every_row = np.repeat(np.arange(table.scans.m), table.size)
+    scans = table.scans
+    costs = costs_in_classes(scans.fixed, table.size, np.resize(labels, table.n))
     least = least_loss_with_suppression(table.columns, table.n, table.k, may_suppress)
-    for share in (0.0, 0.4, 1.0, 2.5):
-        terms, _ = priced._terms(priced.prices(share), every_row, silent)
-        assert terms.sum() <= float(least) * table.unit + table.n * table.slack + 1e-3
+    for smallest in (None, smallest_of(scans)):
+        priced = SampledPrices(scans, smallest, costs, scans.fixed.whole if may_suppress else None)
+        for prices in (*priced.prices(), (2.5 * costs).astype(np.int64)):
+            terms, _ = priced._terms(prices, rows_of(scans), silent)
+            assert terms.sum() <= float(least) * table.unit + table.n * table.slack + 1e-3
+            # What a confidence limit relies on.
+            highest = (prices if smallest is None else prices - smallest).max()
+            if not may_suppress:
+                assert (terms - prices[rows_of(scans)]).min() >= -highest
 
 
-def sampled(monkeypatch, encoded, classes, **more):
-    """The bound as if the table were too large for anything but a sample."""
-    monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
+def sampled(monkeypatch, encoded, classes, passed=0, **more):
+    """The bound as if the table were too large for anything but a sample, and perhaps one pass."""
+    for name, value in {"_ALL_ROWS": 0, "_FEWER_ROWS": 0, "_MAX_PRICED": 0, "_PASS": passed}.items():
+        monkeypatch.setattr(bounds, name, value)
     return lower_bound(encoded, 5, classes=classes, **more)
 
 
-def test_an_estimate_is_below_the_sum_of_all_terms_and_above_smallest_boxes(medium, classes, monkeypatch):
+@pytest.mark.parametrize(("passed", "knows_classes"), [(0, True), (PATIENT, True), (PATIENT, False)])
+def test_an_estimate_is_below_the_sum_of_all_terms(medium, classes, monkeypatch, passed, knows_classes):
     scans = Scans(medium, 5)
-    found = sampled(monkeypatch, medium, classes)
+    labels = classes if knows_classes else None
+    found = sampled(monkeypatch, medium, labels, passed)
     assert found.is_estimate
     assert found.how == "row prices, 4,000 of 700 rows, 99 % confidence"
-    priced = ClassPrices(scans, costs_in_classes(scans.fixed, scans.size, classes))
-    every_row = np.repeat(np.arange(scans.m), scans.size)
+    costs = costs_in_classes(scans.fixed, scans.size, classes) if knows_classes else None
+    priced = SampledPrices(scans, smallest_of(scans) if passed else None, costs)
     sums = [
-        priced._terms(priced.prices(share), every_row, silent)[0].sum() / scans.fixed.unit
-        for share in (0.4, 0.55, 0.7)
+        priced._terms(prices, rows_of(scans), silent)[0].sum() / scans.fixed.unit
+        for prices in priced.prices()
     ]
+    assert len(sums) == {(0, True): 3, (PATIENT, True): 2, (PATIENT, False): 1}[passed, knows_classes]
     assert 0.97 * min(sums) < found.total < max(sums)
-    assert found.total > 1.03 * sampled(monkeypatch, medium, None).total
-    assert found == sampled(monkeypatch, medium, classes)
+    assert found.total > 1.02 * sampled(monkeypatch, medium, None).total
+    assert found == sampled(monkeypatch, medium, labels, passed)
 
 
-def test_an_estimate_is_wrong_as_seldom_as_promised(medium, classes, monkeypatch):
+def test_where_prices_gain_nothing_the_smallest_boxes_of_all_rows_are_proved(medium, monkeypatch):
+    scans = Scans(medium, 5)
+    monkeypatch.setattr(sampled_prices, "_LONG", -1)
+    found = sampled(monkeypatch, medium, None, PATIENT)
+    assert (found.is_estimate, found.how) == (False, "smallest box, all rows")
+    exact = float(smallest_of(scans) @ scans.size) / scans.fixed.unit
+    assert exact - 1e-3 < found.total <= exact
+
+
+@pytest.mark.parametrize("passed", [False, True])
+def test_an_estimate_is_wrong_as_seldom_as_promised(medium, classes, monkeypatch, passed):
     # The sum of all prices less v is known here; 40 samples of 300 rows, at an error of a tenth.
     scans = Scans(medium, 5)
-    priced = ClassPrices(scans, costs_in_classes(scans.fixed, scans.size, classes))
-    prices = priced.prices(1.3)  # so much that most rows lose some of it again
-    truth = priced._terms(prices, np.repeat(np.arange(scans.m), scans.size), silent)[0].mean()
+    costs = costs_in_classes(scans.fixed, scans.size, classes)
+    priced = SampledPrices(scans, smallest_of(scans) if passed else None, costs)
+    prices = (1.3 * costs).astype(np.int64)  # so much that most rows lose some of it again
+    truth = priced._terms(prices, rows_of(scans), silent)[0].mean()
     monkeypatch.setattr(priced, "_chosen", lambda pilot: (prices, 1.0))
     random = np.random.default_rng(0)
     ends = np.cumsum(scans.size)
@@ -157,7 +186,7 @@ def test_useless_classes_leave_the_smallest_boxes(medium, monkeypatch):
 
 
 def test_searches_that_take_too_long_leave_the_smallest_boxes(medium, classes, monkeypatch):
-    monkeypatch.setattr(class_prices, "_LONG", 0)
+    monkeypatch.setattr(sampled_prices, "_LONG", 0)
     assert sampled(monkeypatch, medium, classes).how.startswith("smallest box, ")
 
 
@@ -179,11 +208,11 @@ def test_rows_without_values_that_are_left_out_are_in_no_class(monkeypatch):
     assert found.total == pytest.approx(expected.total + 4 * n_out)
 
 
-def test_mutants_are_noticed(medium, classes, monkeypatch):
+def test_mutants_are_noticed(medium, classes):
     # Prices less an excess that is a little too low are found out by a pass over all boxes.
     scans = Scans(medium, 5)
     separation = bounds.Separation(scans.fixed, scans.size, 5)
-    prices = ClassPrices(scans, costs_in_classes(scans.fixed, scans.size, classes)).prices(0.6)
+    prices = (0.6 * costs_in_classes(scans.fixed, scans.size, classes)).astype(np.int64)
     feasible = prices + (-of_all(scans, prices)) // 5
     assert separation.excess(feasible, None, PATIENT)[0].max() <= 0
     fewer = Scans(medium, 6)
@@ -192,3 +221,19 @@ def test_mutants_are_noticed(medium, classes, monkeypatch):
     one = int(np.argmax(scans.size == 1))
     feasible[one] += scans.fixed.unit
     assert separation.excess(feasible, None, PATIENT)[0].max() > 0
+
+
+def test_searches_that_take_long_are_for_fewer_rows(medium, monkeypatch):
+    # As if other searches for boxes took too long for a sample of all it needs.
+    monkeypatch.setattr(bounds, "_SEARCHED", 1)
+    found = sampled(monkeypatch, medium, None)
+    assert found.how == "smallest box, 500 of 700 rows, 99 % confidence"
+    scans = Scans(medium, 5)
+    exact = float(smallest_of(scans) @ scans.size) / scans.fixed.unit
+    assert 0.85 * exact < found.total < exact
+    monkeypatch.setattr(bounds, "_PATIENCE", 0)
+    near = sampled(monkeypatch, medium, None)
+    assert near.how == "nearest row, 500 of 700 rows, 99 % confidence"
+    assert near.total < found.total
+    monkeypatch.setattr(bounds, "_PATIENT", 1)
+    assert sampled(monkeypatch, medium, None).how == "nearest row, 8,000 of 700 rows, 99 % confidence"
