@@ -178,6 +178,24 @@ def test_an_estimate_is_wrong_as_seldom_as_promised(medium, classes, monkeypatch
     assert 0.85 * truth < np.mean(limits) < truth
 
 
+def test_a_limit_never_gets_negative_terms_even_if_searches_are_given_up(medium, monkeypatch):
+    # Excess is then overestimated by more than it can be.
+    scans = Scans(medium, 5)
+    priced = SampledPrices(scans, smallest_of(scans), None)
+    [prices] = priced.prices()
+    given = []
+    monkeypatch.setattr(priced, "_chosen", lambda pilot: (prices, 1.0))
+    monkeypatch.setattr(sampled_prices, "_FOR_ONE", 0)
+    monkeypatch.setattr(sampled_prices, "lower_limit", lambda terms, error: given.append(terms) or 0.0)
+    drawn = np.random.default_rng(0).choice(scans.m, 300)
+    found = priced.limit(lambda n_rows: drawn, 300 * scans.work_of_one, 0.01, silent)
+    highest = (prices - smallest_of(scans)).max()
+    terms, _ = priced._terms(prices, drawn, silent)
+    assert (terms - prices[drawn]).min() < -highest
+    assert given[0].min() == 0
+    assert found.mean == pytest.approx(float(prices @ scans.size) / scans.size.sum() - highest)
+
+
 def test_useless_classes_leave_the_smallest_boxes(medium, monkeypatch):
     at_random = np.random.default_rng(0).permutation(medium.n_rows).astype(np.int32) // 350
     assert sampled(monkeypatch, medium, at_random).how.startswith("smallest box, ")

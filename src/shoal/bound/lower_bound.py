@@ -75,7 +75,8 @@ _MAX_BOXES = 10_000_000
 _MAX_PASSED = 1_200_000  # distinct tuples: a pass takes about 400 bytes for each
 _PASS = 2_500_000_000  # steps of a pass over a large table
 _PILOT_PASS = 100_000_000  # of one for a few rows only: if that is not enough, a pass takes too long
-_RAISING = 0.4  # of the work by bunches of values; the rest is for the ascent
+_BUNCHED = 1.6  # times the work of other prices: each pass by bunches of values gains less,
+_RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent
 _ROUNDS = {"quick": 0, "normal": 12, "high": 1_000}  # of that
 _FEW = 200  # distinct tuples, of which all boxes can be gone through in any case
 _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
@@ -297,7 +298,7 @@ def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEff
 
 def _by_bunches(scans: Scans, start: LongArray, effort: BoundEffort, tick: Share) -> LongArray:
     """Raise feasible prices by boxes of neighbouring values, then let an ascent improve them."""
-    work = min(PLANS[effort].work, WORK_FOR_ONE * scans.m)
+    work = min(int(_BUNCHED * PLANS[effort].work), WORK_FOR_ONE * scans.m)
     share = _RAISING
     raising = Raising(start, scans.size, scans.k, scans.fixed.whole, int(share * work), _part(tick, 0, share))
     prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))

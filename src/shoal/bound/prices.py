@@ -87,7 +87,7 @@ class Plan:
 
 PLANS = {
     "quick": Plan(passes=2, rounds=0, work=500_000_000),
-    "normal": Plan(passes=2, rounds=4, work=2_200_000_000),
+    "normal": Plan(passes=2, rounds=6, work=2_200_000_000),
     "high": Plan(passes=5, rounds=1_000, work=16_000_000_000),
 }
 

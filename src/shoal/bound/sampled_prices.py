@@ -109,7 +109,9 @@ class SampledPrices:
         drawn = draw(min(_MOST_DRAWN, time_for))
         terms, _ = self._terms(prices, drawn, tick)
         highest = int((prices if self._smallest is None else prices - self._smallest).max())
-        limit = lower_limit(terms - prices[drawn] + highest, error) - highest
+        # Excess is overestimated where a search was given up; it is never above the highest.
+        above = np.maximum(0.0, terms - prices[drawn] + highest)
+        limit = lower_limit(above, error) - highest
         mean = float(prices.astype(np.float64) @ self._scans.size) / float(self._scans.size.sum())
         return Sampled(mean + limit, len(drawn))
 
