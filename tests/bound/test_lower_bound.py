@@ -306,6 +306,7 @@ def test_an_estimate_is_below_the_exact_sum(medium, monkeypatch):
     mean = float(exact @ scans.size) / scans.fixed.unit / medium.n_rows
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
     monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
+    monkeypatch.setattr(bounds, "_PASS", 0)
     found = lower_bound(medium, 5)
     assert found.is_estimate
     assert found.how == "smallest box, 8,000 of 1,500 rows, 99 % confidence"
@@ -324,7 +325,9 @@ def test_rows_are_drawn_alike_each_time_and_by_their_number(medium):
 def test_without_time_to_search_boxes_the_nearest_rows_are_sampled(medium, monkeypatch):
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
     monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
+    monkeypatch.setattr(bounds, "_PASS", 0)
     monkeypatch.setattr(bounds, "_SEARCHED", 1)
+    monkeypatch.setattr(bounds, "_PATIENT", 1)
     assert lower_bound(medium, 5).how == "nearest row, 8,000 of 1,500 rows, 99 % confidence"
 
 

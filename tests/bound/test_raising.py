@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.bound import lower_bound as bounds
+from shoal.bound.bunched_ascent import BunchedAscent
 from shoal.bound.lower_bound import lower_bound
 from shoal.bound.prices import Plan, feasible_prices
 from shoal.bound.raising import TOGETHER, Raising
@@ -97,6 +98,20 @@ def test_with_all_boxes_a_pass_of_its_own_gains_nothing_more(case):
     assert float(-excess.min()) <= 0.05 * table.k * table.unit
 
 
+@given(small, WIDTHS, st.booleans())
+def test_the_ascent_by_bunches_keeps_prices_feasible_and_never_falls_behind(case, width, is_raised):
+    table = Priced(case)
+    start = drag(table.scans)
+    if is_raised:
+        start = raising_of(table.scans, start, 3_000_000).by_bunches(by_width(table))
+    plan = Plan(passes=1, rounds=8, work=3_000_000)
+    prices = BunchedAscent(by_width(table)(width), plan, silent, start).run()
+    assert int(prices @ table.size) >= int(start @ table.size)
+    assert table.is_feasible(prices)
+    least = others.least_loss(table.columns, table.n, table.k)
+    assert sum(table.of_rows(prices)) <= least + F(table.n) * F(table.slack) / table.unit
+
+
 @pytest.fixture(scope="module")
 def numbers():
     """Four numbers, three of them with long tails."""
@@ -134,6 +149,17 @@ def test_more_levels_raise_more(numbers):
     assert all(low < high for low, high in pairwise(sums))
 
 
+def test_the_ascent_gains_where_no_price_can_rise_alone(numbers):
+    scans = Scans(numbers, 5)
+    separation = Separation(scans.fixed, scans.size, 5, TOGETHER[0])
+    raising = raising_of(scans, drag(scans), 10**9)
+    for _ in range(4):
+        raising.by(separation)
+    prices = BunchedAscent(separation, Plan(1, 15, 10**9), silent, raising.prices).run()
+    assert int(prices @ scans.size) > 1.005 * int(raising.prices @ scans.size)
+    assert (prices < raising.prices).any()
+
+
 def test_without_time_prices_stay(numbers):
     scans = Scans(numbers, 5)
     start = drag(scans)
@@ -141,6 +167,8 @@ def test_without_time_prices_stay(numbers):
     assert raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, 5, width)) is start
     assert not raising.by(Separation(scans.fixed, scans.size, 5, 0.1))
     assert raising.prices is start
+    separation = Separation(scans.fixed, scans.size, 5, 0.1)
+    assert BunchedAscent(separation, Plan(1, 15, 10), silent, start).run() is start
 
 
 def test_mutants_are_noticed():

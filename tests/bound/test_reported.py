@@ -83,7 +83,7 @@ def test_an_estimate_is_called_one(people, monkeypatch):
     monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
     monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
     text = run("anonymize", "r.toml", "-o", "out.csv")
-    assert "(an estimate: smallest box, 8,000 of 8 rows, 99 % confidence)" in text
+    assert "(an estimate: row prices, 4,000 of 8 rows, 99 % confidence)" in text
     with open("out.csv.report.html", encoding="utf-8") as file:
         assert "An estimate of the minimum loss of any release" in file.read()
 

@@ -28,7 +28,7 @@ from tests.strategies import tables
 from tests.test_contract import ORDER, people, threads
 
 QUICK = LocalSearchOptions(effort="quick")
-SMALL_BLOCKS = {"_BLOCK_CLASSES": 3, "BLOCK_ROWS": 1}  # so that a small table has several blocks
+SMALL_BLOCKS = {"_BLOCK_CLASSES": 3, "BLOCK_ROWS": 1, "_WIDE_ROWS": 1}  # so that a small table has several blocks
 
 
 def method(rows, options=QUICK, seed=0):

@@ -35,17 +35,19 @@ Costs are rounded to fixed-point integers; the largest possible rounding error i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.arrays import LongArray
+from shoal.arrays import IntArray, LongArray
+from shoal.bound.bunched_ascent import BunchedAscent
 from shoal.bound.confidence import lower_limit
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
-from shoal.bound.raising import Raising
+from shoal.bound.raising import TOGETHER, Raising
+from shoal.bound.sampled_prices import SampledPrices, costs_in_classes
 from shoal.bound.scans import Scans, Share
 from shoal.bound.separation import Separation
 from shoal.recipe import Recipe
@@ -57,15 +59,25 @@ PASSES = 3  # of mutual reachability; more passes gain little
 CONFIDENCE = 0.99  # of an estimate
 
 # In lookups of a tuple's distance in one group of columns, each about a nanosecond.
-_ALL_ROWS = 2_500_000_000  # for each pass over all pairs
+_ALL_ROWS = 6_000_000_000  # for each pass over all pairs
+_FEWER_ROWS = 2_500_000_000  # the same: above, a sample is tried first
 _SAMPLED = 3_000_000_000
 _MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
 SEED = 20070409  # arbitrary, but fixed
 _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
+_PATIENT = 3_000_000_000  # steps of searches for boxes that take long
+_PATIENCE = 30_000_000  # for a single one
+_LEAST_SAMPLED = 200  # of them
 _PILOT = 32  # tuples from which the time of the search is estimated
 _MAX_PRICED = 100_000  # distinct tuples
 _MAX_BOXES = 10_000_000
+_MAX_PASSED = 1_200_000  # distinct tuples: a pass takes about 400 bytes for each
+_PASS = 2_500_000_000  # steps of a pass over a large table
+_PILOT_PASS = 100_000_000  # of one for a few rows only: if that is not enough, a pass takes too long
+_BUNCHED = 1.6  # times the work of other prices: each pass by bunches of values gains less,
+_RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent
+_ROUNDS = {"quick": 0, "normal": 12, "high": 1_000}  # of that
 _FEW = 200  # distinct tuples, of which all boxes can be gone through in any case
 _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
 _DIGITS = 3
@@ -152,11 +164,13 @@ def recipe_bound(
     *,
     suppressed: int = 0,
     effort: BoundEffort | None = None,
+    classes: IntArray | None = None,
     progress: Share | None = None,
 ) -> Bound | None:
     """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
 
     `effort` is high by default where the recipe asks for a search with high effort, and normal elsewhere.
+    `classes` are those of some release, as for `lower_bound`.
     None where it allows no release, and for Anatomy, which publishes no boxes. Where rows that lack a quasi
     value are left out, they cost the sum of the weights and are in no class.
     """
@@ -174,7 +188,13 @@ def recipe_bound(
         effort = "high" if recipe.method.options.get("effort") == "high" else "normal"
     may_suppress -= left_out
     return lower_bound(
-        part, k, may_suppress=may_suppress, left_out=left_out, effort=effort, progress=progress
+        part,
+        k,
+        may_suppress=may_suppress,
+        left_out=left_out,
+        effort=effort,
+        classes=None if classes is None else classes[inside],
+        progress=progress,
     )
 
 
@@ -185,14 +205,15 @@ def lower_bound(
     may_suppress: int = 0,
     left_out: int = 0,
     effort: BoundEffort = "normal",
+    classes: IntArray | None = None,
     progress: Share | None = None,
 ) -> Bound:
     """Bound Total IL from below, for every k-anonymous recoding by boxes.
 
     Prices of all rows, where all boxes can be gone through: few numeric columns, up to 100,000 distinct
     quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples, raised as prices if bunches
-    of values leave few enough boxes. For larger tables a sample
-    of rows is compared with all rows, and the total is a lower confidence limit: an estimate.
+    of values leave few enough boxes. For larger tables a sample of rows is compared with all rows, and the
+    total is a lower confidence limit: an estimate. It is higher if the classes of some release are known.
 
     Parameters
     ----------
@@ -206,6 +227,8 @@ def lower_bound(
         Rows that are left out already and not among these, at the same cost.
     effort : "quick", "normal" or "high"
         How far prices are improved: a few seconds, or a minute or two at high effort.
+    classes : ndarray of shape (n_rows,), int32, optional
+        The class of each row in some release, -1 for none. Any will do; better ones lead to better prices.
     progress : callable, optional
         Called with the share that is done.
 
@@ -222,11 +245,18 @@ def lower_bound(
     slack = rounding(encoded, scans.fixed)
     if (total := _by_prices(scans, may_suppress, slack, effort, tick)) is not None:
         return Bound(total + left_out * weight, False, "row prices, all rows")
-    if scans.m * scans.work_of_one <= _ALL_ROWS:
-        total, how = _of_all_rows(scans, may_suppress, slack, effort, tick)
-        return Bound(total + left_out * weight, False, how)
-    total, how = _of_a_sample(scans, slack, tick)
-    return Bound(total + left_out * weight, True, how)
+    work = scans.m * scans.work_of_one
+    found = None
+    if work > _ALL_ROWS:
+        found = _of_a_large_table(scans, classes, may_suppress, slack, effort, tick)
+    if found is None and work > _FEWER_ROWS and effort != "quick":
+        # Where nearest rows are all that can be found for each row, smallest boxes of a few say more.
+        found = _of_patient_searches(scans, slack, tick)
+    if found is None and work <= _ALL_ROWS:
+        found = _of_all_rows(scans, may_suppress, slack, effort, tick)
+    if found is None:
+        found = _of_a_sample(scans, slack, tick)
+    return replace(found, total=found.total + left_out * weight)
 
 
 def _by_prices(
@@ -252,22 +282,31 @@ def _by_prices(
     return max(total, _summed(scans, start, 1, may_suppress, 3 * slack))
 
 
-def _of_all_rows(
-    scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
-) -> tuple[float, str]:
+def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:
     """Sum the terms of all rows, with drag; as prices, they are raised where there are several ranges."""
     terms, how = _dragged(scans, _part(tick, 0.0, 0.6))
     # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
     total = _summed(scans, terms, scans.k - 1, may_suppress, 3 * slack)
     how = f"{how} with drag, all rows"
+    proved = Bound(total, False, how)
     if len(scans.fixed.span) < 2:
-        return total, how
-    work = min(PLANS[effort].work, WORK_FOR_ONE * scans.m)
-    start = terms // (scans.k - 1)
-    raising = Raising(start, scans.size, scans.k, scans.fixed.whole, work, _part(tick, 0.6, 1.0))
-    prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))
+        return proved
+    prices = _by_bunches(scans, terms // (scans.k - 1), effort, _part(tick, 0.6, 1.0))
     raised = _summed(scans, prices, 1, may_suppress, 3 * slack)
-    return (raised, "row prices by bunches of values, all rows") if raised > total else (total, how)
+    return Bound(raised, False, "row prices by bunches of values, all rows") if raised > total else proved
+
+
+def _by_bunches(scans: Scans, start: LongArray, effort: BoundEffort, tick: Share) -> LongArray:
+    """Raise feasible prices by boxes of neighbouring values, then let an ascent improve them."""
+    work = min(int(_BUNCHED * PLANS[effort].work), WORK_FOR_ONE * scans.m)
+    share = _RAISING
+    raising = Raising(start, scans.size, scans.k, scans.fixed.whole, int(share * work), _part(tick, 0, share))
+    prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))
+    if prices is start:
+        return start
+    separation = Separation(scans.fixed, scans.size, scans.k, TOGETHER[0])
+    plan = replace(PLANS[effort], rounds=_ROUNDS[effort], work=int((1 - share) * work))
+    return BunchedAscent(separation, plan, _part(tick, share, 1.0), prices).run()
 
 
 def _dragged(scans: Scans, tick: Share) -> tuple[LongArray, str]:
@@ -338,11 +377,92 @@ def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:
     return total
 
 
-def _of_a_sample(scans: Scans, slack: float, tick: Share) -> tuple[float, str]:
+def _of_a_large_table(
+    scans: Scans,
+    classes: IntArray | None,
+    may_suppress: int,
+    slack: float,
+    effort: BoundEffort,
+    tick: Share,
+) -> Bound | None:
+    """Bound the sum of prices that follow from smallest boxes, or from the classes of a release.
+
+    None where there are no such prices, they are no better than smallest boxes, or take too long.
+    """
+    if effort == "quick":
+        return None
+    smallest = _smallest_of_all(scans)
+    tick(0.5)
+    if smallest is None and classes is None:
+        return None
+    costs = None if classes is None else costs_in_classes(scans.fixed, scans.size, classes)
+    priced = SampledPrices(scans, smallest, costs, scans.fixed.whole if may_suppress else None)
+    ends = np.cumsum(scans.size)
+    # Other rows than those of `_drawn`: which of both estimates is reported is decided by rows drawn here.
+    random = np.random.Generator(np.random.PCG64([SEED, 1]))
+
+    def draw(n_rows: int) -> LongArray:
+        return np.searchsorted(ends, random.integers(ends[-1], size=n_rows), side="right").astype(np.int64)
+
+    found = priced.limit(draw, _SAMPLED, 1 - CONFIDENCE, _part(tick, 0.5, 1.0))
+    proved = None
+    if smallest is not None:
+        proved = Bound(_summed(scans, smallest, 1, 0, slack), False, "smallest box, all rows")
+    if found is None:
+        return proved
+    total = max(0.0, found.mean - slack) * int(ends[-1]) / scans.fixed.unit
+    if proved is not None and proved.total >= total:
+        return proved
+    return Bound(total, True, _estimate_text("row prices", found.n_drawn, int(ends[-1])))
+
+
+def _smallest_of_all(scans: Scans) -> LongArray | None:
+    """Return the smallest box of each tuple, in steps, rounded down; None where a pass takes too long."""
+    separation = Separation(scans.fixed, scans.size, scans.k) if scans.m <= _MAX_PASSED else None
+    if separation is None or separation.n_boxes > _MAX_BOXES:
+        return None
+    nothing, known = np.zeros(scans.m, np.int64), np.full(scans.m, separation.highest)
+    known[scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]] = separation.lowest
+    if separation.excess(nothing, known, _PILOT_PASS) is None:
+        return None
+    found = separation.excess(nothing, None, _PASS)
+    return None if found is None else (-found[0]) // scans.k
+
+
+def _of_patient_searches(scans: Scans, slack: float, tick: Share) -> Bound | None:
+    """Return n times the lower confidence limit of the mean smallest box, where these take long to find.
+
+    The greatest excess at prices of 0 is the same thing with the sign changed, and `kernels.row_excess` finds
+    it sooner where there are many candidates. None where other searches are quick, or these are too long.
+    """
+    if _mean_steps(scans) * _MIN_SAMPLED <= _SEARCHED:
+        return None
+    nothing = np.zeros(scans.m, np.int64)
+    pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT // 2).astype(np.int64)]
+    steps = float(scans.excess(pilot, nothing, _PATIENCE, lambda share: None)[1].mean())
+    n_rows = min(_MIN_SAMPLED, int(_PATIENT / steps))
+    if n_rows < _LEAST_SAMPLED:
+        return None
+    tuples = _drawn(scans, n_rows)
+    ones = scans.order[np.isin(scans.order, tuples)]
+    excess, taken = scans.excess(ones, nothing, _PATIENCE, tick)
+    terms = np.zeros(scans.m)
+    terms[ones] = (-excess) // scans.k
+    how = _terms_text(taken <= _PATIENCE, "nearest row")
+    return _estimate(scans, terms[tuples], slack, how)
+
+
+def _of_a_sample(scans: Scans, slack: float, tick: Share) -> Bound:
     """Return n times the lower confidence limit of the mean term of rows drawn at random."""
     time_for = min(_MAX_SAMPLED, _SAMPLED // scans.work_of_one)
     terms, how = sampled_terms(scans, max(_MIN_SAMPLED, time_for), tick)
-    return estimated(terms, slack, scans.fixed.unit, int(scans.size.sum()), how)
+    return _estimate(scans, terms, slack, how)
+
+
+def _estimate(scans: Scans, terms: npt.NDArray[np.float64], slack: float, how: str) -> Bound:
+    """Return the estimate from the terms of rows drawn."""
+    total, how = estimated(terms, slack, scans.fixed.unit, int(scans.size.sum()), how)
+    return Bound(total, True, how)
 
 
 def estimated(
@@ -350,7 +470,12 @@ def estimated(
 ) -> tuple[float, str]:
     """Return the lower confidence limit of the sum over all rows, from the terms of rows drawn."""
     limit = lower_limit(np.maximum(0.0, terms - slack) / unit, 1 - CONFIDENCE)
-    return rows * limit, f"{how}, {len(terms):,} of {rows:,} rows, {100 * CONFIDENCE:.0f} % confidence"
+    return rows * limit, _estimate_text(how, len(terms), rows)
+
+
+def _estimate_text(how: str, drawn: int, rows: int) -> str:
+    """Describe an estimate: by which terms, of how many rows."""
+    return f"{how}, {drawn:,} of {rows:,} rows, {100 * CONFIDENCE:.0f} % confidence"
 
 
 def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[np.float64], str]:

@@ -85,6 +85,25 @@ class Scans:
         near, found, taken = self._found(call, ones, 3, tick)
         return near, found, taken
 
+    def excess(
+        self, ones: LongArray, prices: LongArray, steps: int, tick: Share
+    ) -> tuple[LongArray, LongArray]:
+        """Return k times the greatest excess of a box over each tuple, and the steps taken.
+
+        The excess is too high where `steps` do not suffice.
+        """
+        from shoal.kernels.row_excess import priced, row_excesses, with_room
+
+        listed, n = priced(prices), len(self.fixed.span) + len(self.fixed.leaf)
+
+        def call(part: LongArray, scan: Any, search: Any, found: LongArray, taken: LongArray) -> None:
+            room = with_room(listed, n, len(search.other))
+            given = self.tuples, self.fixed.trees, self.k, part, steps
+            row_excesses(*given, scan, search, room, found, taken)
+
+        found, taken = self._found(call, ones, 2, tick)
+        return found, taken
+
     def _found(
         self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
     ) -> list[LongArray]:

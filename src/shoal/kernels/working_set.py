@@ -35,7 +35,7 @@ class Weighed(NamedTuple):
     part: np.ndarray  # float64 (b): the share of that bucket that is among the k highest
     votes: np.ndarray  # float64 (b): of how many rows it is the best box
     best: np.ndarray  # int64 (m): k times the greatest excess of a box over each tuple
-    which: np.ndarray  # int32 (m): that box
+    which: np.ndarray  # int32 (m): that box, -1 for none
     total: np.ndarray  # float64 (m): scratch
     load: np.ndarray  # float64 (m): how often the best boxes count each row
     tally: np.ndarray  # int64 (buckets): scratch
@@ -149,7 +149,8 @@ def vote(boxes, softness, cut, weighed):
     n = boxes.cost.shape[0]
     for one in range(weighed.total.shape[0]):
         weighed.total[one] = 0.0
-        weighed.votes[weighed.which[one]] = -1.0  # the best of somebody: it takes part
+        if weighed.which[one] >= 0:
+            weighed.votes[weighed.which[one]] = -1.0  # the best of somebody: it takes part
     for again in range(2):
         for box in range(n):
             if weighed.votes[box] == 0.0 and weighed.excess[box] <= cut:
@@ -170,8 +171,9 @@ def vote(boxes, softness, cut, weighed):
 def load_rows(boxes, k, rank, softness, cut, weighed):
     """Find how often the rows of each tuple are counted by the best boxes. Writes `weighed`.
 
-    Each row votes for the best box over it, with a softness also for others that are nearly as good (above
-    `cut`, or the best of another row). A vote counts the k rows of highest price inside the box, 1 / k each.
+    Each row votes for the best box over it if it has one, with a softness also for others that are nearly as
+    good (above `cut`, or the best of another row). A vote counts the k rows of highest price inside the box,
+    1 / k each.
     """
     m = rank.shape[0]
     for box in range(boxes.cost.shape[0]):
@@ -182,7 +184,8 @@ def load_rows(boxes, k, rank, softness, cut, weighed):
         vote(boxes, softness, cut, weighed)
     else:
         for one in range(m):
-            weighed.votes[weighed.which[one]] += boxes.size[one]
+            if weighed.which[one] >= 0:
+                weighed.votes[weighed.which[one]] += boxes.size[one]
     for box in range(boxes.cost.shape[0]):
         if weighed.votes[box] <= 0.0:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -73,7 +74,7 @@ def make_part(
 ) -> Part:
     """Publish and measure what a method found in one table, or in one view of it."""
     table = job.table
-    bounding = _bounding(job, encoded, recipe, timings, progress)
+    bounding = _bounding(job, encoded, found, recipe, timings, progress)
     with stage(timings, "recode", progress):
         published = published_as(encoded, found, recipe)
         frame, people = released_frame(table, encoded, published, recipe)
@@ -127,16 +128,23 @@ def _suppressed_cells(published: Published) -> tuple[dict[str, Any], ...]:
 
 
 def _bounding(
-    job: Job, encoded: Encoded, recipe: Recipe, timings: dict[str, float], progress: Progress | None
+    job: Job,
+    encoded: Encoded,
+    found: ClusterResult,
+    recipe: Recipe,
+    timings: dict[str, float],
+    progress: Progress | None,
 ) -> tuple[BackgroundStage[Bound | None], ...]:
     """Start to compute the lower bound of the loss if it is asked for."""
     if not job.bound:
         return ()
     # It uses all processors for a while; publishing and verifying small tables do not.
     effort = effort_of(job.bound)
-    started = BackgroundStage(
-        timings, "bounding", lambda tick: recipe_bound(encoded, recipe, effort=effort, progress=tick)
-    )
+
+    def bounded(tick: Callable[[float], None]) -> Bound | None:
+        return recipe_bound(encoded, recipe, effort=effort, classes=found.labels, progress=tick)
+
+    started = BackgroundStage(timings, "bounding", bounded)
     if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
         started.result(progress)
     return (started,)
