@@ -28,7 +28,8 @@ from tests.strategies import tables
 from tests.test_contract import ORDER, people, threads
 
 QUICK = LocalSearchOptions(effort="quick")
-SMALL_BLOCKS = {"_BLOCK_CLASSES": 3, "BLOCK_ROWS": 1, "_WIDE_ROWS": 1}  # so that a small table has several blocks
+# A small table has several blocks with these.
+SMALL_BLOCKS = {"_BLOCK_CLASSES": 3, "BLOCK_ROWS": 1, "_WIDE_ROWS": 1}
 
 
 def method(rows, options=QUICK, seed=0):
