@@ -108,6 +108,7 @@ def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
     """Let workers write the files; then give them names that reveal nothing."""
     from shoal.engine.spark.files import in_files, write_files
 
+    folder = folder.absolute()  # as workers know it, whatever folder they run in
     parted = in_files(rows.run.classes, rows.layout, rows.height, rows.classes)
     safe = release.recipe.output.spreadsheet_safe
     written = write_files(parted, rows.layout, folder, spreadsheet_safe=safe)

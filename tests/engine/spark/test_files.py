@@ -143,7 +143,8 @@ def test_a_folder_is_written_whole_or_not_at_all(
     assert list(tmp_path.iterdir()) == []
 
     monkeypatch.undo()
-    release.write(target, report=True)
+    monkeypatch.chdir(tmp_path)  # a path as people type it: workers may run in another folder
+    release.write("out.parquet", report=True)
     assert sorted(listed(tmp_path)) == [
         "out.parquet.manifest.json",
         "out.parquet.report.html",
