@@ -112,6 +112,34 @@ def test_the_ascent_by_bunches_keeps_prices_feasible_and_never_falls_behind(case
     assert sum(table.of_rows(prices)) <= least + F(table.n) * F(table.slack) / table.unit
 
 
+def test_a_row_without_room_gets_the_lower_price():
+    # Ages 0, 1, 2, k = 2; neighbours are half a range apart. At 0.8, 0.2 and 1 the box of the first two has
+    # no excess, that of the last two 0.1, and that of all -0.1. Had the middle row its 0.8 again, the first
+    # two would have a mean of 0.8.
+    scans = Scans(shoal.encode(pl.DataFrame({"age": [0, 1, 2]}), quasi=["age"]), 2)
+    unit, separation = scans.fixed.unit, Separation(scans.fixed, scans.size, 2)
+    start, tried = (
+        np.rint(np.array(prices) * unit).astype(np.int64) for prices in ([0, 0.8, 0], [0.8, 0.2, 1])
+    )
+    assert separation.excess(start, None, PATIENT)[0].max() <= 0
+    ascent = BunchedAscent(separation, Plan(1, 1, PATIENT), silent, start)
+    ascent._prices = tried
+    ascent._pass(None, 0)
+    assert (ascent._best / unit).round(3).tolist() == [0.8, 0.2, 0]
+    assert separation.excess(ascent._best, None, PATIENT)[0].max() <= 0
+
+
+@given(small, TENTHS, WIDTHS)
+def test_what_a_pass_of_that_ascent_makes_of_any_prices_is_feasible(case, tenths, width):
+    table = Priced(case)
+    start = drag(table.scans)
+    ascent = BunchedAscent(by_width(table)(width), Plan(1, 1, PATIENT), silent, start)
+    ascent._prices = start + np.resize(tenths, table.scans.m) * (table.unit // 20)
+    ascent._total = lambda prices: 0.0 if prices is start else 1.0  # whatever comes out is taken
+    ascent._pass(None, 0)
+    assert table.is_feasible(ascent._best)
+
+
 @pytest.fixture(scope="module")
 def numbers():
     """Four numbers, three of them with long tails."""
