@@ -48,7 +48,7 @@ def test_only_what_is_a_class_by_itself_is_set_apart(few_searched):
 
 def test_the_search_labels_all_rows_and_lends_equal_ones(few_searched):
     table = encoded(40, 2, 1, 60, 3)
-    labels = LocalSearch(k=4, options=QUICK).fit(table).labels
+    labels = LocalSearch(k=4, options=LocalSearchOptions()).fit(table).labels
     assert np.bincount(labels).min() >= 4
     ages = np.repeat([0, 1, 4, 9, 16], [40, 2, 1, 60, 3])
     lost = sum(
@@ -56,7 +56,7 @@ def test_the_search_labels_all_rows_and_lends_equal_ones(few_searched):
     )
     # The best: 2 ones with a zero and the four, 4 x 4; 3 sixteens with a nine, 4 x 7.
     assert lost == 4 * 4 + 4 * 7
-    assert np.array_equal(labels, LocalSearch(k=4, options=QUICK).fit(table).labels)
+    assert np.array_equal(labels, LocalSearch(k=4, options=LocalSearchOptions()).fit(table).labels)
 
 
 def test_nothing_is_set_apart_where_goals_ask_for_more(few_searched):

@@ -399,7 +399,7 @@ def _of_a_large_table(
     priced = SampledPrices(scans, smallest, costs, scans.fixed.whole if may_suppress else None)
     ends = np.cumsum(scans.size)
     # Other rows than those of `_drawn`: which of both estimates is reported is decided by rows drawn here.
-    random = np.random.Generator(np.random.PCG64([SEED, 1]))
+    random = np.random.Generator(np.random.PCG64([SEED, 2]))
 
     def draw(n_rows: int) -> LongArray:
         return np.searchsorted(ends, random.integers(ends[-1], size=n_rows), side="right").astype(np.int64)
