@@ -26,6 +26,7 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.shuffle.compress": "false",
     "spark.locality.wait": "0",
+    "spark.log.level": "ERROR",  # whoever looks for a fault sees what Spark says
     "spark.speculation": "true",  # a task may run twice, and must do the same each time
     "spark.executor.memory": "1g",
     "spark.driver.host": "127.0.0.1",

@@ -9,11 +9,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Each layer may import itself and the layers named. Lower never imports upper.
-BASE = {"arrays", "errors", "wording", "recipe", "hierarchy", "kernels", "stages"}
+BASE = {"arrays", "errors", "failures", "wording", "recipe", "hierarchy", "kernels", "stages"}
 WORK = {"cluster", "privacy", "protect", "recode", "measure", "risks", "datasets"}
 MAY_IMPORT = {
     "arrays": set(),
     "errors": set(),
+    "failures": {"errors"},
     "stages": set(),
     "wording": set(),
     "recipe": {"errors", "wording"},
@@ -27,7 +28,7 @@ MAY_IMPORT = {
     "composition": BASE | {"table"} | WORK,
     "dangers": BASE | {"table"} | WORK,
     "engine": BASE | {"table", "bound", "dangers"} | WORK,
-    "verifier": {"errors", "recipe"},
+    "verifier": {"errors", "failures", "recipe"},
     "attacks": {"errors", "recipe", "verifier"},
     "report": BASE | {"table", "bound"} | WORK,
     "release": BASE | {"table", "bound", "dangers", "engine", "report", "utility", "verifier"} | WORK,

@@ -52,6 +52,7 @@ CODES: dict[str, str] = {
     "danger.recoverable": "Generalized values can be inferred from columns not accepted by name.",
     "danger.duplicate": "A sensitive column duplicates a quasi column and is not accepted by name.",
     "engine.memory": "A part of the table does not fit into the memory of a worker.",
+    "engine.failed": "Spark could not finish: a worker or Spark itself ended, or lacked something.",
     "output.unwritable": "The release cannot be written to its output path.",
     "output.exists": "A file that is not a release of this recipe would be overwritten.",
     "infeasible.rows": "The table has fewer rows than k.",
@@ -183,6 +184,10 @@ class HierarchyError(ShoalError):
 
 class OutputError(ShoalError):
     """The release cannot be written."""
+
+
+class EngineError(ShoalError):
+    """Spark could not finish the work."""
 
 
 class InfeasibleError(ShoalError):

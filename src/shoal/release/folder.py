@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
+from shoal.failures import clear_failures
 from shoal.recipe import EXTENSIONS, Recipe, shareable, shared_digest
 from shoal.release.acceptance import accept
 from shoal.release.distributed import Distributed
@@ -79,7 +80,7 @@ def write_folder(
     from shoal.engine.spark.progress import watched
     from shoal.engine.spark.settings import sized
 
-    with _hidden_folder(target) as hidden, sized(rows.spark, rows.height):
+    with clear_failures(), _hidden_folder(target) as hidden, sized(rows.spark, rows.height):
         made = hidden / f"rows{target.suffix.lower()}"
         with stage(release.timings, "write", progress) as tick, watched(rows.spark, tick):
             _write_rows(release, rows, made)

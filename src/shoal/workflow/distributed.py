@@ -33,12 +33,14 @@ from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.goals import worst_classes
 from shoal.engine.spark.input import read_input
 from shoal.engine.spark.measured import total
+from shoal.engine.spark.memory import refuse_small_workers
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.repeats import Repeats, count_repeats
 from shoal.engine.spark.revealed import duplicates_of, recoverable_of
 from shoal.engine.spark.run import CELL_ROWS, SparkRun, run
 from shoal.engine.spark.settings import sized
 from shoal.errors import InfeasibleError, RecipeError
+from shoal.failures import clear_failures
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe
 from shoal.recipe.goals import Goal
@@ -76,9 +78,10 @@ def make_distributed(
             spark = spark_session(recipe.engine.master, recipe.engine.conf)
     else:
         spark = frame.sparkSession
-    with steady(spark):
-        given = read_input(spark, recipe) if frame is None else frame
+    refuse_small_workers(spark)  # before the first of them starts
+    with clear_failures(), steady(spark):
         with stage(timings, "count", progress) as tick, sized(spark, 0), watched(spark, tick):
+            given = read_input(spark, recipe) if frame is None else frame
             repeats = _repeats(SparkTable.of(given, recipe), recipe)
         in_files = frame is None and recipe.input.table is None
         found = run(given, recipe, timings, progress, show_plan, in_files=in_files)

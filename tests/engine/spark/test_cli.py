@@ -19,6 +19,7 @@ from tests.engine.spark.made import people, persisted, recipe, texts
 from tests.profiles import slow
 
 N_ROWS = 400
+FAR = {"path": "s3a://bucket/people.parquet"}  # Spark lacks what it needs for that
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +73,32 @@ def test_everything_that_a_recipe_can_name_is_read(spark: Any, inputs: Path, tab
         assert texts([], found) == expected, name
     named = read_input(spark, asked.changed({"input": {"table": "people_of_tests"}}))
     assert named.count() == N_ROWS
-    for given in ({"table": "no.such_table"}, {"path": str(inputs / "none.parquet")}, {"path": "none.csv"}):
+    for given in (
+        {"table": "no.such_table"},
+        {"path": str(inputs / "none.parquet")},
+        {"path": "none.csv"},
+        FAR,
+    ):
         with pytest.raises(DataError) as caught:
             read_input(spark, asked.changed({"input": given}))
         assert caught.value.code == "data.unreadable"
         assert "Exception" not in str(caught.value)
+
+
+def test_cells_with_line_breaks_are_refused(spark: Any, tmp_path: Path) -> None:
+    """Spark would make rows of their lines, which may well have as many cells as the header."""
+    file = tmp_path / "in.csv"
+    asked = Recipe.from_roles(
+        quasi=["a", "b"], k=2, changes={"input": {"path": str(file)}, "engine": {"name": "spark"}}
+    )
+    fine = ['1,"x, ""y"" z"', '"1", "x"', '3,5" pipe', '3,"5" pipe"', '"",', ',""', '"a,b","c"']
+    file.write_text("\n".join(["a,b", *fine, ""]), encoding="utf-8")
+    assert read_input(spark, asked).count() == len(fine)
+    for text in ('1,"x\ny,z"', '1, "x, w\ny,z"', '"x""\ny",2', '"1","x ""v\ny,z"'):
+        file.write_text("\n".join(["a,b", *fine, text, ""]), encoding="utf-8")
+        with pytest.raises(DataError) as caught:
+            read_input(spark, asked)
+        assert caught.value.message == f"{file} has 1 line that ends inside quotes."
 
 
 @slow

@@ -131,6 +131,20 @@ def test_odd_columns_are_refused_by_name(spark: Any, monkeypatch: pytest.MonkeyP
 
 
 @slow
+def test_a_million_different_texts_are_refused_by_name(spark: Any) -> None:
+    frame = spark.range(1_000_000).selectExpr(f"concat('{SECRET} ', id) AS `a.text`", "id % 7 AS age")
+    error = refused(
+        spark, DataError, "data.too_many_values", lambda: shoal.anonymize(frame, quasi=["a.text", "age"], k=2)
+    )
+    assert "`a.text` has 1,000,000 different values" in str(error)
+
+
+def test_a_table_without_rows_is_refused(spark: Any) -> None:
+    frame = in_spark(spark, TABLE).where("age < 0")
+    refused(spark, DataError, "data.empty", lambda: shoal.anonymize(frame, asked()))
+
+
+@slow
 def test_what_is_not_kept_is_not_released(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine loses a row on its way to the verifier."""
     frame = in_spark(spark, TABLE)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import shoal
 from shoal.engine.cells.counts import CellCount
 from shoal.engine.cells.planning import Plan
 from shoal.engine.cells.tree import Partition
@@ -11,6 +12,7 @@ from shoal.engine.spark.memory import refuse_large, refuse_small_workers, worker
 from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.table.codebook import Codebook
+from shoal.workflow.prepare import prepare
 
 MIB = 1 << 20
 ONE_CELL = Plan(Partition(), [CellCount(3_000_000, 3_000_000)])
@@ -40,6 +42,18 @@ def test_the_memory_of_a_task_follows_from_the_settings(conf, expected):
     assert worker_bytes(session(master="yarn", **conf)) == expected
 
 
+def test_a_standalone_cluster_limits_nothing_unless_it_is_told_to():
+    assert worker_bytes(session(master="spark://host:7077", executor__memory="1g")) is None
+    assert worker_bytes(session(master="spark://host:7077", executor__memoryOverhead="1g")) == 1024 * MIB
+
+
+def test_sizes_below_a_gibibyte_are_told_in_mebibytes():
+    small = Plan(Partition(), [CellCount(60_000, 60_000)])
+    with pytest.raises(DataError) as caught:
+        refuse_large(small, 60_000, book(), session(master="yarn", executor__memory="1g"), 60_000, None)
+    assert caught.value.message == "A cell of 60,000 rows needs about 387 MiB, but a task has 384 MiB."
+
+
 def test_workers_that_cannot_load_their_libraries_are_refused():
     with pytest.raises(DataError) as caught:
         refuse_small_workers(session(master="yarn", executor__pyspark__memory="8g", executor__cores="4"))
@@ -51,6 +65,26 @@ def test_workers_that_cannot_load_their_libraries_are_refused():
     refuse_small_workers(session(master="yarn", executor__memoryOverhead="400"))
 
 
+class Frame:
+    """A Spark DataFrame of which nothing but its session may be asked."""
+
+    __module__ = "pyspark.sql.dataframe"
+    sparkSession = session(master="yarn", executor__pyspark__memory="1g")
+
+
+def in_spark(recipe):
+    return recipe.changed({"engine": {"name": "spark"}})
+
+
+@pytest.mark.parametrize("route", ["a frame", "a file"])
+def test_small_workers_are_refused_before_any_of_them_starts(route, monkeypatch):
+    monkeypatch.setattr("shoal.verifier.spark.session.spark_session", lambda *_: Frame.sparkSession)
+    recipe = Recipe.from_roles(quasi=["age"], keep=["note"], k=2, changes={"input": {"path": "none.csv"}})
+    with pytest.raises(DataError, match="A Python worker may map") as caught:
+        shoal.anonymize(Frame(), recipe) if route == "a frame" else prepare(None, in_spark(recipe))
+    assert caught.value.code == "engine.memory"
+
+
 def test_a_cell_that_does_not_fit_is_refused_after_the_plan_was_shown():
     shown = []
     spark = session(master="yarn", executor__memoryOverhead="1g")
@@ -58,11 +92,34 @@ def test_a_cell_that_does_not_fit_is_refused_after_the_plan_was_shown():
         refuse_large(ONE_CELL, 3_000_000, book(), spark, 3_000_000, shown.append)
     assert caught.value.code == "engine.memory"
     assert "3,000,000 rows" in caught.value.message
-    assert "cell_rows" in caught.value.hint
+    assert caught.value.hint == (
+        "lower cell_rows to 1,000,000, or give each task more memory: raise spark.executor.memoryOverhead"
+    )
     assert shown == [
         "plan: 3,000,000 rows in 1 cell of up to 3,000,000 rows; the largest has 3,000,000 and needs about "
-        "2.2 GiB of 1.0 GiB of a task's memory"
+        "2.2 GiB of memory; a task has 1.0 GiB"
     ]
+
+
+@pytest.mark.parametrize(
+    ("conf", "cell_rows", "hint"),
+    [
+        ({"executor__pyspark__memory": "4g"}, 3_000_000, "lower cell_rows to 1,600,000, or "),
+        ({"executor__pyspark__memory": "3g"}, 3_000_000, ""),  # not even a cell without rows fits
+        ({"executor__pyspark__memory": "4g"}, 2_000_000, "no cut of this cell meets the goals: "),
+    ],
+)
+def test_the_advice_names_the_setting_that_limits_a_task(conf, cell_rows, hint):
+    with pytest.raises(DataError) as caught:
+        refuse_large(ONE_CELL, 3_000_000, book(), session(master="local[2]", **conf), cell_rows, None)
+    found = caught.value.hint.removesuffix("; or relax the goals")
+    assert found == f"{hint}give each task more memory: raise spark.executor.pyspark.memory"
+
+
+def test_on_one_machine_the_advice_is_another_machine(monkeypatch):
+    monkeypatch.setattr("shoal.engine.spark.memory._machine_bytes", lambda: 1 << 30)
+    with pytest.raises(DataError, match="use a machine that has more"):
+        refuse_large(ONE_CELL, 3_000_000, book(), session(master="local[*]"), 3_000_000, None)
 
 
 def test_a_cell_that_fits_is_not_refused():

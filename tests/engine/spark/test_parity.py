@@ -173,6 +173,15 @@ def test_missing_values_everywhere_and_empty_partitions_are_released_alike(spark
 
 
 @slow
+def test_a_table_without_any_value_is_released_alike(spark: Any) -> None:
+    types = {"a.b": pl.String, "`c`": pl.Int64, 'say "d"': pl.Float64, "e": pl.Date, "ill": pl.String}
+    table = pl.DataFrame({name: pl.Series([None] * 90, dtype=of) for name, of in types.items()})
+    *quasi, ill = table.columns
+    asked = Recipe.from_roles(quasi=quasi, sensitive=[ill], k=3, changes={"engine": {"cell_rows": 30}})
+    assert by_spark(in_spark(spark, table, 4), asked) == by_local(table, asked)
+
+
+@slow
 def test_a_column_of_a_million_numbers_is_released_alike(spark: Any) -> None:
     number = pl.int_range(1_000_000, eager=True)
     table = pl.DataFrame({"a": number * 7919 % 1_000_003}).with_columns(b=pl.col("a") % 5)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +35,50 @@ def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, lacking:
     assert lacking in caught.value.message
     assert 'pip install "shoal[spark]"' in caught.value.hint
     assert "Java 17" in caught.value.hint
+
+
+def started(master: str, conf: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Start Spark in a process of its own: this one may have a session already."""
+    code = (
+        "from shoal.verifier.spark import spark_session\n"
+        f"spark_session({master!r}, {conf!r}).range(3).count()"
+    )
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False
+    )
+
+
+def test_why_spark_does_not_start_is_one_line(spark: Any) -> None:
+    lines = started("nonsense", {}).stderr.strip().splitlines()
+
+    assert lines[-3] == (
+        "shoal.errors.RecipeError: Spark does not start: "
+        "Master must either be yarn or start with spark, k8s, or local"
+    )
+    assert not any("org.apache" in line for line in lines)
+
+
+def test_java_is_ended_when_its_start_is_interrupted() -> None:
+    gateway = SimpleNamespace(Popen=subprocess.Popen)
+    made = []
+
+    def interrupted() -> None:
+        made.append(gateway.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), session._ended_if_interrupted(gateway):
+        interrupted()
+
+    assert made[0].wait(timeout=60) != 0
+    made[0].stdin.close()
+    assert gateway.Popen is subprocess.Popen
+
+
+@slow
+def test_spark_says_nothing_unless_it_is_asked_to(spark: Any) -> None:
+    ended = started("local[1]", {})
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "log" in started("local[1]", {"spark.log.level": "WARN"}).stderr
 
 
 @slow

@@ -10,6 +10,7 @@ from operator import and_
 from typing import Any
 
 from shoal.engine.spark.schema import LABEL, MOST, PEOPLE, PERSON, ROWS, SIZE, rows_of
+from shoal.failures import guarded
 
 _SIZES = 100_000  # different class sizes that a report lists
 MOST_TEXTS = 20_000  # published texts of a column that come to the driver
@@ -172,7 +173,7 @@ def _published(at: int, names: Sequence[str]) -> Any:
 
 def sum_lists(rows: Any, task: Any) -> list[float]:
     """Sum the lists of numbers that a task returns, one for each part of the rows."""
-    lists = [row.numbers for row in rows.mapInArrow(task, "numbers array<double>").collect()]
+    lists = [row.numbers for row in rows.mapInArrow(guarded(task), "numbers array<double>").collect()]
     return [fsum(numbers) for numbers in zip(*lists, strict=True)]
 
 

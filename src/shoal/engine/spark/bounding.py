@@ -19,6 +19,7 @@ from shoal.engine.cells.sample import Space
 from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.settings import on_disks
 from shoal.engine.spark.tasks import limit_threads
+from shoal.failures import guarded
 from shoal.recipe import Recipe
 from shoal.table.codebook import Codebook
 from shoal.table.columns import RangeColumn
@@ -137,12 +138,14 @@ def _nearest(rows: SparkRows, chosen: Any, k: int) -> FloatArray:
     from pyspark.sql import functions as f
 
     codes = _codes(rows)
-    ones = on_disks(chosen.select("at", *codes).repartition(1).mapInArrow(pack_chosen, "ones binary"))
-    packed = rows.frame.select(*codes).mapInArrow(pack_rows, "tuples binary")
+    ones = on_disks(
+        chosen.select("at", *codes).repartition(1).mapInArrow(guarded(pack_chosen), "ones binary")
+    )
+    packed = rows.frame.select(*codes).mapInArrow(guarded(pack_rows), "tuples binary")
     try:
         pairs = packed.crossJoin(ones.hint("shuffle_replicate_nl"))
         task = NearestRows(len(codes), rows.space, k)
-        parts = pairs.mapInArrow(task, "at int, near array<int>")
+        parts = pairs.mapInArrow(guarded(task), "at int, near array<int>")
         least = f.sort_array(f.flatten(f.collect_list("near")))
         found = parts.groupBy("at").agg(f.get(least, k - 1).alias("far")).collect()
     finally:

@@ -19,6 +19,7 @@ from uuid import uuid4
 from shoal.engine.spark.schema import ROWS, SIZE, rows_of
 from shoal.engine.spark.tasks import limit_threads
 from shoal.errors import OutputError
+from shoal.failures import guarded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +111,7 @@ def write_files(pieces: Any, layout: Layout, folder: Path, *, spreadsheet_safe: 
 
     folder.mkdir()
     task = WriteFiles(layout, str(folder.absolute()), folder.suffix, spreadsheet_safe)
-    found = pieces.mapInArrow(task, "file int, fault string").collect()
+    found = pieces.mapInArrow(guarded(task), "file int, fault string").collect()
     faults = sorted(row.fault for row in found if row.fault is not None)
     if faults:
         hint = "the output has to be a path that the driver and all workers share, with room for the release"

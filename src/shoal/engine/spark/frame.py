@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.engine.spark.scan import Scan, scan_of
 from shoal.errors import DataError, RecipeError
+from shoal.failures import guarded
 from shoal.recipe import Recipe, column_faults
 
 # Types of Spark whose values have a text each.
@@ -68,7 +69,7 @@ class SparkTable:
     def mapped(self, task: Any, schema: Any) -> Any:
         """Return what a task makes of the rows, which it gets in batches of Arrow's."""
         if self.scan is None:
-            return self.frame.mapInArrow(task, schema)
+            return self.frame.mapInArrow(guarded(task), schema)
         return self.scan.mapped(self.frame.sparkSession, task, schema)
 
     def spread(self, tasks: int) -> SparkTable:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.engine.spark import tasks
 from shoal.engine.spark.schema import CELL, PERSON, SEVERAL, rows_of
+from shoal.failures import guarded_group
 from shoal.recipe import Recipe
 from shoal.recipe.goals import Goal
 
@@ -71,7 +72,7 @@ def _counted_again(
     counts = rows.groupBy(*keys, *codes, *who).agg(f.count(f.lit(1)).alias("n"))
     task = JudgeClass(sensitive, recipe)
     schema = ", ".join(f"a{at} double" for at in range(len(sensitive)))
-    return counts.groupBy(*keys).applyInArrow(tasks.by_group(task), schema)
+    return counts.groupBy(*keys).applyInArrow(guarded_group(task), schema)
 
 
 @dataclass(frozen=True)

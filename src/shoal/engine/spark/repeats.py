@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.tasks import limit_threads
+from shoal.failures import guarded
 from shoal.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def count_repeats(table: SparkTable, columns: Sequence[str], recipe: Recipe) -> 
     used = [*columns, *([] if recipe.subject is None else [recipe.subject])]
     chosen = table.frame.select(*(table.plain(name) for name in used))
     task = HashedValues(tuple(used), tuple(recipe.input.missing), tuple(columns), recipe.subject)
-    parts = chosen.mapInArrow(task, "at int, value bigint, n bigint, low bigint, high bigint")
+    parts = chosen.mapInArrow(guarded(task), "at int, value bigint, n bigint, low bigint, high bigint")
     values = parts.groupBy("at", "value").agg(
         f.sum("n").alias("n"), f.min("low").alias("low"), f.max("high").alias("high")
     )

@@ -16,6 +16,7 @@ from shoal.engine.cells.sample import OPEN_HIGH, OPEN_LOW, CutSample, Space, key
 from shoal.engine.cells.tree import Leaf, Node, Partition, from_lists
 from shoal.engine.spark import tasks
 from shoal.engine.spark.settings import on_disks
+from shoal.failures import guarded_group
 from shoal.table.codebook import Codebook
 from shoal.table.columns import SensitiveColumn
 
@@ -130,7 +131,7 @@ class SparkRows:
             self.in_cells(partition).where(chosen).groupBy("cell", *codes).agg(f.sum(self._number).alias("n"))
         )
         task = tasks.CutCells(self.space, self.sensitive, self.codebook.recipe, cell_rows, dict(rows))
-        found = sample.groupBy("cell").applyInArrow(tasks.by_group(task), "cell int, found string").collect()
+        found = sample.groupBy("cell").applyInArrow(guarded_group(task), "cell int, found string").collect()
         return {row.cell: _cut_sample(json.loads(row.found)) for row in found}
 
 

@@ -20,7 +20,7 @@ from shoal.engine.clustering import too_many_missing
 from shoal.engine.spark import tasks
 from shoal.engine.spark.columns import find_codebook
 from shoal.engine.spark.frame import SparkTable
-from shoal.engine.spark.memory import refuse_large, refuse_small_workers
+from shoal.engine.spark.memory import refuse_large
 from shoal.engine.spark.progress import watched
 from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.schema import (
@@ -36,6 +36,7 @@ from shoal.engine.spark.schema import (
 from shoal.engine.spark.settings import cores, on_disks, sized
 from shoal.engine.spark.values import Bins, choose_bins
 from shoal.errors import Fault, InfeasibleError
+from shoal.failures import guarded, guarded_group
 from shoal.recipe import Recipe
 from shoal.stages import Progress, stage
 from shoal.table.codebook import Codebook
@@ -103,7 +104,6 @@ def run(
 ) -> SparkRun:
     """Cluster and publish the rows of a Spark DataFrame; `in_files` says that it is all that files have."""
     spark = frame.sparkSession
-    refuse_small_workers(spark)
     table = SparkTable.of(frame, recipe)
     table = table.scanned(frame, cores(spark)) if in_files else table
     table = table.spread(cores(spark))
@@ -235,9 +235,9 @@ def _clustered(
     first_equal = len(paths) - len(equal)
     clustered = cells.where(f.col("cell") < first_equal) if equal else cells
     parted = clustered.repartitionById(max(1, min(_MAX_TASKS, first_equal)), f.col("cell"))
-    made = parted.groupBy("cell").applyInArrow(tasks.by_group(task), schema)
+    made = parted.groupBy("cell").applyInArrow(guarded_group(task), schema)
     if equal:
-        made = made.union(cells.where(f.col("cell") >= first_equal).mapInArrow(task.alike, schema))
+        made = made.union(cells.where(f.col("cell") >= first_equal).mapInArrow(guarded(task.alike), schema))
     return on_disks(made)
 
 

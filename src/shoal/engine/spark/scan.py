@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from shoal.engine.spark.tasks import limit_threads
+from shoal.failures import guarded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +64,7 @@ class Scan:
         ]
         listed = spark.createDataFrame(rows, "part int, path string, number int")
         parted = listed.repartitionById(self.parts, f.col("part"))
-        return parted.mapInArrow(ReadGroups(self.columns, task), schema)
+        return parted.mapInArrow(guarded(ReadGroups(self.columns, task)), schema)
 
 
 def scan_of(frame: Any, columns: Sequence[str], tasks: int) -> Scan | None:

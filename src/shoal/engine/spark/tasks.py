@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,15 +45,6 @@ def limit_threads() -> None:
         return  # in any other process threads are somebody else's choice
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-
-
-def by_group(task: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a task as Spark takes it for groups: a plain function of two parameters."""
-
-    def run(key: Any, table: Any) -> Any:
-        return task(key, table)
-
-    return run
 
 
 COUNTED_VALUES = "book int, key string, n bigint"  # the number of a dictionary, a value, its rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shoal.failures import guarded
 from shoal.verifier.reading.value import comparable_text, trimmed
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def value_forms(cells: DataFrame, column: str, stored: str, *, marked: bool) -> 
             values = [comparable_text(raw, missing, marked=marked) for raw in raws[0]]
             yield _present("value", raws[0], values)
 
-    return _different(cells, column).mapInArrow(formed, "raw string, value string")
+    return _different(cells, column).mapInArrow(guarded(formed), "raw string, value string")
 
 
 def text_forms(cells: DataFrame, column: str, stored: str, *, marked: bool) -> DataFrame:
@@ -88,7 +89,7 @@ def text_forms(cells: DataFrame, column: str, stored: str, *, marked: bool) -> D
             texts = [trimmed(raw, marked=marked) for raw in raws[0]]
             yield _present("text", raws[0], [None if text in missing else text for text in texts])
 
-    return _different(cells, column).mapInArrow(formed, "raw string, text string")
+    return _different(cells, column).mapInArrow(guarded(formed), "raw string, text string")
 
 
 def _different(cells: DataFrame, column: str) -> DataFrame:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal.errors import RecipeError
+from shoal.failures import clear_failures
 from shoal.recipe import Recipe, Shape, omitted_faults
 from shoal.verifier.check import NOT_COUNTED, row_problems
 from shoal.verifier.dangers import accepted_remarks
@@ -104,7 +105,7 @@ def verify_folder(
         message = f"{folder} is a file, and the engine `spark` verifies folders."
         raise RecipeError("recipe.invalid", message, "verify it with the engine duckdb")
     claims = read_manifest(place) if manifest else Claims()
-    with steady(spark):
+    with clear_failures(), steady(spark):
         return _verify(spark, list_parts(place), _Task(recipe, rows, claims, people, person))
 
 
@@ -126,7 +127,7 @@ def verify_frame(
         goals count people.
     """
     _refuse_others(recipe)
-    with steady(spark):
+    with clear_failures(), steady(spark):
         table = table_of(frame.drop(person) if person else frame)
         people = frame if person else None
         return _verify_table(spark, table, _Task(recipe, rows, Claims(), people, person), [])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from shoal.failures import guarded
 from shoal.recipe import Recipe
 from shoal.verifier.cells.published import CellFindings, looked_at, report_cells, tally_cells
 from shoal.verifier.reading.apostrophe import plain
@@ -27,7 +28,7 @@ def check_labels(source: Source) -> CellFindings:
     if columns:
         different = [_different(source, at, published) for at, published in enumerate(columns.values())]
         looks = _looking(source.recipe, list(columns.items()), marked=source.table.marked)
-        tallied = reduce(lambda one, other: one.unionAll(other), different).mapInArrow(looks, _TALLY)
+        tallied = reduce(lambda one, other: one.unionAll(other), different).mapInArrow(guarded(looks), _TALLY)
         summed = tallied.groupBy("place", "kind", "outcome").agg(sql.sum("cells"), sql.sum("n_rows"))
         for at, kind, outcome, cells, rows in summed.collect():
             tallies[list(columns)[at]][kind, outcome] = (int(cells), int(rows))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoal.errors import DataError
+from shoal.failures import guarded, is_unreadable
 from shoal.recipe import Recipe
 from shoal.verifier.header import released_columns
 from shoal.verifier.manifest import digest
@@ -84,7 +85,7 @@ def read_facts(
 
     paths = spark.createDataFrame([(str(file.absolute()),) for file in files], "path string")
     found = paths.repartition(len(files), sql.col("path")).mapInArrow(
-        look, "name string, digest string, tally array<bigint>"
+        guarded(look), "name string, digest string, tally array<bigint>"
     )
     try:
         rows = found.collect()
@@ -253,7 +254,9 @@ def _read(rows: DataFrame, totals: list[Column]) -> tuple[int, ...]:
 
     try:
         found = rows.agg(*totals).collect()[0]
-    except PySparkException:
+    except Exception as error:
+        if not isinstance(error, PySparkException) and not is_unreadable(error):
+            raise
         found = None  # what Spark says may quote a line
     if found is None:
         raise UnreadableError("verify.unreadable", "Some parts cannot be read in the format that they claim.")

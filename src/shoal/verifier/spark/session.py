@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import RecipeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LEVEL = "spark.log.level"
 _HINT = 'pip install "shoal[spark]", and install Java 17 or later'
 _PANDAS = "PySpark does not yet fully support pandas"  # which nothing here uses
 # By default Java does not compile long methods, and Spark makes long methods of long expressions.
@@ -48,7 +51,8 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         Where to run: ``local[4]``, ``spark://host:7077``. Without it what Spark is configured for, and on
         this machine alone if that says nothing.
     conf : mapping of str to str, optional
-        Further settings, such as ``{"spark.executor.memory": "8g"}``.
+        Further settings, such as ``{"spark.executor.memory": "8g"}``. A session that is started here says
+        nothing on the terminal, unless ``spark.log.level`` is among them.
 
     Raises
     ------
@@ -58,23 +62,72 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     _check_installed()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with without_warnings():
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.appName("shoal verify")
+        settings = {**_DEFAULTS, "spark.app.name": "shoal", **(conf or {})}
         if master is not None or "SPARK_REMOTE" not in os.environ:
-            builder = builder.master(master or os.environ.get("MASTER", "local[*]"))
-        for key, value in {**_DEFAULTS, **(conf or {})}.items():
-            builder = builder.config(key, value)
-        try:
-            session = builder.getOrCreate()
-            session.sparkContext.setLogLevel("ERROR")
-        except (PySparkException, RuntimeError, OSError) as fault:
-            reason = type(fault).__name__
-        else:
-            return session
-    message = f"Spark does not start ({reason})."
+            settings["spark.master"] = master or os.environ.get("MASTER", "local[*]")
+        with tempfile.TemporaryFile() as said:
+            try:
+                return _started(settings, None if _LEVEL in settings else said)
+            except Exception as fault:  # of PySpark, of its gateway, or of Java
+                reason = _reason(fault, said)
+    message = f"Spark does not start: {reason}"
     raise RecipeError("recipe.not_available", message, f"check --master and --conf; {_HINT}")
+
+
+def _started(settings: Mapping[str, str], said: IO[bytes] | None) -> SparkSession:
+    """Start Spark, or take the session that runs already; what a new one says goes into a file, if given."""
+    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark.sql import SparkSession
+
+    is_new = "spark.master" in settings and SparkContext._gateway is None
+    if is_new and said is not None:
+        # Java's messages would disturb the progress that is shown, and those about failed tasks are long.
+        launch: Any = java_gateway.launch_gateway  # which has no types
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        with _ended_if_interrupted(java_gateway):
+            gateway = launch(conf, {"stderr": said})
+        SparkContext._ensure_initialized(gateway=gateway)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if is_new and said is not None:
+        session.sparkContext.setLogLevel("OFF")
+        server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
+        if server is not None:  # if Java ends, it would print a traceback before we can say that
+            server.handle_error = lambda *_: None
+    return session
+
+
+@contextmanager
+def _ended_if_interrupted(java_gateway: Any) -> Iterator[None]:
+    """End Java if somebody interrupts its start: PySpark leaves it behind, waiting forever."""
+    made = []
+    plain = java_gateway.Popen
+
+    def start(*given: Any, **how: Any) -> Any:
+        made.append(plain(*given, **how))
+        return made[-1]
+
+    java_gateway.Popen = start
+    try:
+        yield
+    except BaseException:
+        for process in made:
+            process.kill()
+        raise
+    finally:
+        java_gateway.Popen = plain
+
+
+def _reason(fault: Exception, said: IO[bytes]) -> str:
+    """Return why Spark does not start, in its own words: it has not seen any table yet."""
+    said.seek(0)
+    words = f"{fault}\n{said.read().decode(errors='replace')}"
+    for form in (r"has been killed\. Reason: (\S.*)", r"(?:Exception|Error): (?:\[[\w.]+\] )?(\S.*)"):
+        if found := re.search(form, words):
+            return found[1]
+    return f"{type(fault).__name__}."
 
 
 def why_not_installed() -> str:
