@@ -179,7 +179,7 @@ def test_more_levels_raise_more(numbers):
 
 def test_the_ascent_gains_where_no_price_can_rise_alone(numbers):
     scans = Scans(numbers, 5)
-    separation = Separation(scans.fixed, scans.size, 5, TOGETHER[0])
+    separation = Separation(scans.fixed, scans.size, 5, 0.1)
     raising = raising_of(scans, drag(scans), 10**9)
     for _ in range(4):
         raising.by(separation)

@@ -54,7 +54,10 @@ class BunchedAscent(Ascent):
     def _pass(self, known: LongArray | None, margin: int) -> LongArray | None:
         separation, best = self._separation, self._best
         assert best is not None
-        if known is not None:
+        is_first = known is None
+        if known is None:
+            known = np.full(separation.m, self._least)
+        else:
             known = np.where(self._stays | (known > 0), separation.highest, known)
         found = separation.excess(self._prices, known, 2 * self._plan.work - self._work, enough=0)
         if found is None:
@@ -63,7 +66,7 @@ class BunchedAscent(Ascent):
         self._work += steps
         self._tick(self._share)
         has_room = excess <= 0
-        if known is None:
+        if is_first:
             self._stays = ~has_room
         self._boxes.add(boxes[has_room & ~self._stays])
         v = np.where(has_room, self._up(excess), 0)
@@ -78,7 +81,12 @@ class BunchedAscent(Ascent):
         return np.where(self._stays, 0, v)
 
     def _known(self) -> LongArray:
-        return np.maximum(super()._known(), -int(_FLOOR * self._mean * self._k))
+        return np.maximum(super()._known(), self._least)
+
+    @property
+    def _least(self) -> int:
+        """The floor, k times."""
+        return -int(_FLOOR * self._mean * self._k)
 
     def _load(self, softness: float, cut: int) -> FloatArray:
         return np.where(self._stays, 1.0, super()._load(softness, cut))

@@ -46,8 +46,8 @@ from shoal.arrays import IntArray, LongArray
 from shoal.bound.bunched_ascent import BunchedAscent
 from shoal.bound.confidence import lower_limit
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
-from shoal.bound.raising import TOGETHER, Raising
-from shoal.bound.sampled_prices import SampledPrices, costs_in_classes
+from shoal.bound.raising import Raising
+from shoal.bound.sampled_prices import Draw, SampledPrices, costs_in_classes
 from shoal.bound.scans import Scans, Share
 from shoal.bound.separation import Separation
 from shoal.recipe import Recipe
@@ -66,17 +66,19 @@ _MIN_SAMPLED, _MAX_SAMPLED = 500, 8_000
 SEED = 20070409  # arbitrary, but fixed
 _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds each
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
-_PATIENT = 3_000_000_000  # steps of searches for boxes that take long
-_PATIENCE = 30_000_000  # for a single one
-_LEAST_SAMPLED = 200  # of them
+_PATIENT = 2_500_000_000  # steps of searches for boxes that take long
+_PATIENCE = 10_000_000  # for a single one
+_LEAST_SAMPLED, _MOST_PATIENT = 200, 2_000  # of them
+_PATIENT_ALL = 90_000_000_000  # the same at high effort, for all rows
 _PILOT = 32  # tuples from which the time of the search is estimated
 _MAX_PRICED = 100_000  # distinct tuples
 _MAX_BOXES = 10_000_000
 _MAX_PASSED = 1_200_000  # distinct tuples: a pass takes about 400 bytes for each
 _PASS = 2_500_000_000  # steps of a pass over a large table
 _PILOT_PASS = 100_000_000  # of one for a few rows only: if that is not enough, a pass takes too long
-_BUNCHED = 1.6  # times the work of other prices: each pass by bunches of values gains less,
-_RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent
+_BUNCHED = 1.4  # times the work of other prices: each pass by bunches of values gains less,
+_RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent,
+_LEAST_RAISED = 0.01  # if they were raised by so much
 _ROUNDS = {"quick": 0, "normal": 12, "high": 1_000}  # of that
 _FEW = 200  # distinct tuples, of which all boxes can be gone through in any case
 _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
@@ -214,6 +216,7 @@ def lower_bound(
     quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples, raised as prices if bunches
     of values leave few enough boxes. For larger tables a sample of rows is compared with all rows, and the
     total is a lower confidence limit: an estimate. It is higher if the classes of some release are known.
+    With many numeric columns that is so from about 22,000 rows on, except at high effort.
 
     Parameters
     ----------
@@ -246,11 +249,13 @@ def lower_bound(
     if (total := _by_prices(scans, may_suppress, slack, effort, tick)) is not None:
         return Bound(total + left_out * weight, False, "row prices, all rows")
     work = scans.m * scans.work_of_one
+    # Where nearest rows are all that can be found for each row in a few seconds, boxes of a few say more.
+    is_slow = work > _FEWER_ROWS and effort != "quick" and _mean_steps(scans) * _MIN_SAMPLED > _SEARCHED
+    takes_all = work <= _ALL_ROWS and (effort == "high" or not is_slow)
     found = None
-    if work > _ALL_ROWS:
-        found = _of_a_large_table(scans, classes, may_suppress, slack, effort, tick)
-    if found is None and work > _FEWER_ROWS and effort != "quick":
-        # Where nearest rows are all that can be found for each row, smallest boxes of a few say more.
+    if not takes_all:
+        found = _of_a_large_table(scans, classes, may_suppress, slack, effort, tick, is_slow=is_slow)
+    if found is None and not takes_all and is_slow:
         found = _of_patient_searches(scans, slack, tick)
     if found is None and work <= _ALL_ROWS:
         found = _of_all_rows(scans, may_suppress, slack, effort, tick)
@@ -284,7 +289,7 @@ def _by_prices(
 
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:
     """Sum the terms of all rows, with drag; as prices, they are raised where there are several ranges."""
-    terms, how = _dragged(scans, _part(tick, 0.0, 0.6))
+    terms, how = _dragged(scans, _part(tick, 0.0, 0.6), effort)
     # A term combines b_i, max(b_i, D) and b_j, and each can be off by the slack.
     total = _summed(scans, terms, scans.k - 1, may_suppress, 3 * slack)
     how = f"{how} with drag, all rows"
@@ -302,16 +307,16 @@ def _by_bunches(scans: Scans, start: LongArray, effort: BoundEffort, tick: Share
     share = _RAISING
     raising = Raising(start, scans.size, scans.k, scans.fixed.whole, int(share * work), _part(tick, 0, share))
     prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))
-    if prices is start:
-        return start
-    separation = Separation(scans.fixed, scans.size, scans.k, TOGETHER[0])
+    if prices @ scans.size < (1 + _LEAST_RAISED) * (start @ scans.size):
+        return prices  # most rows have no room, and would have none in the ascent
+    separation = Separation(scans.fixed, scans.size, scans.k, raising.most_gained)
     plan = replace(PLANS[effort], rounds=_ROUNDS[effort], work=int((1 - share) * work))
     return BunchedAscent(separation, plan, _part(tick, share, 1.0), prices).run()
 
 
-def _dragged(scans: Scans, tick: Share) -> tuple[LongArray, str]:
+def _dragged(scans: Scans, tick: Share, effort: BoundEffort = "normal") -> tuple[LongArray, str]:
     """Return k - 1 times the bound with drag of each tuple; also return how."""
-    bound, how = bounds_of_all(scans, _part(tick, 0.0, 0.7))
+    bound, how = bounds_of_all(scans, _part(tick, 0.0, 0.7), effort)
     drag = np.zeros(scans.m, np.int64)
     drag[scans.order] = scans.dragged(scans.order, bound, _part(tick, 0.7, 1.0))
     return bound.astype(np.int64) * (scans.k - 1) + drag, how
@@ -326,14 +331,18 @@ def _summed(scans: Scans, terms: LongArray, times: int, may_suppress: int, slack
     return float(max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit))
 
 
-def bounds_of_all(scans: Scans, tick: Share) -> tuple[npt.NDArray[np.int32], str]:
+def bounds_of_all(
+    scans: Scans, tick: Share, effort: BoundEffort = "normal"
+) -> tuple[npt.NDArray[np.int32], str]:
     """Bound D of every tuple's class; also return how."""
     order, bound = scans.order, np.zeros(scans.m, np.int32)
-    if _mean_steps(scans) * scans.m > _SEARCHED:
+    if _mean_steps(scans) * scans.m <= _SEARCHED:
+        bound[order], searched = _boxes(scans, order, tick)
+    elif effort == "high":
+        bound[order], searched = _patient_boxes(scans, order, min(_PATIENCE, _PATIENT_ALL // scans.m), tick)
+    else:
         bound[order] = scans.nearest(order, tick)
         searched = np.zeros(scans.m, dtype=bool)
-    else:
-        bound[order], searched = _boxes(scans, order, tick)
     rest = order[~searched]
     for _ in range(PASSES if len(rest) else 0):
         bound[rest] = scans.reachable(rest, bound, tick)
@@ -348,6 +357,18 @@ def _boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.N
     near, found, _ = scans.boxes(ones, _MAX_SEARCHED, tick)
     searched: npt.NDArray[np.bool_] = found >= 0
     return np.where(searched, found, near), searched
+
+
+def _patient_boxes(
+    scans: Scans, ones: LongArray, steps: int, tick: Share
+) -> tuple[LongArray, npt.NDArray[np.bool_]]:
+    """Return D of each tuple's smallest box, or less where the search takes too long; and which are exact.
+
+    The greatest excess at prices of 0 is the same thing with the sign changed, and `kernels.patient_excess`
+    finds it sooner where there are many candidates.
+    """
+    excess, _, is_exact = scans.patient_excess(ones, np.zeros(scans.m, np.int64), steps, tick)
+    return (-excess) // scans.k, is_exact
 
 
 def _mean_steps(scans: Scans) -> float:
@@ -384,6 +405,8 @@ def _of_a_large_table(
     slack: float,
     effort: BoundEffort,
     tick: Share,
+    *,
+    is_slow: bool,
 ) -> Bound | None:
     """Bound the sum of prices that follow from smallest boxes, or from the classes of a release.
 
@@ -396,24 +419,20 @@ def _of_a_large_table(
     if smallest is None and classes is None:
         return None
     costs = None if classes is None else costs_in_classes(scans.fixed, scans.size, classes)
-    priced = SampledPrices(scans, smallest, costs, scans.fixed.whole if may_suppress else None)
-    ends = np.cumsum(scans.size)
+    most = scans.fixed.whole if may_suppress else None
+    priced = SampledPrices(scans, smallest, costs, most, is_slow=is_slow)
     # Other rows than those of `_drawn`: which of both estimates is reported is decided by rows drawn here.
-    random = np.random.Generator(np.random.PCG64([SEED, 2]))
-
-    def draw(n_rows: int) -> LongArray:
-        return np.searchsorted(ends, random.integers(ends[-1], size=n_rows), side="right").astype(np.int64)
-
+    draw = drawing(scans.size, [SEED, 2])
     found = priced.limit(draw, _SAMPLED, 1 - CONFIDENCE, _part(tick, 0.5, 1.0))
-    proved = None
+    proved, n_rows = None, int(scans.size.sum())
     if smallest is not None:
         proved = Bound(_summed(scans, smallest, 1, 0, slack), False, "smallest box, all rows")
     if found is None:
         return proved
-    total = max(0.0, found.mean - slack) * int(ends[-1]) / scans.fixed.unit
+    total = max(0.0, found.mean - slack) * n_rows / scans.fixed.unit
     if proved is not None and proved.total >= total:
         return proved
-    return Bound(total, True, _estimate_text("row prices", found.n_drawn, int(ends[-1])))
+    return Bound(total, True, _estimate_text("row prices", found.n_drawn, n_rows))
 
 
 def _smallest_of_all(scans: Scans) -> LongArray | None:
@@ -432,24 +451,20 @@ def _smallest_of_all(scans: Scans) -> LongArray | None:
 def _of_patient_searches(scans: Scans, slack: float, tick: Share) -> Bound | None:
     """Return n times the lower confidence limit of the mean smallest box, where these take long to find.
 
-    The greatest excess at prices of 0 is the same thing with the sign changed, and `kernels.row_excess` finds
-    it sooner where there are many candidates. None where other searches are quick, or these are too long.
+    None where even these searches are too long.
     """
-    if _mean_steps(scans) * _MIN_SAMPLED <= _SEARCHED:
-        return None
     nothing = np.zeros(scans.m, np.int64)
     pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT // 2).astype(np.int64)]
-    steps = float(scans.excess(pilot, nothing, _PATIENCE, lambda share: None)[1].mean())
-    n_rows = min(_MIN_SAMPLED, int(_PATIENT / steps))
+    steps = float(scans.patient_excess(pilot, nothing, _PATIENCE, lambda share: None)[1].mean())
+    time_for = max(_MIN_SAMPLED, 3 * _SAMPLED // (2 * scans.work_of_one))
+    n_rows = min(_MOST_PATIENT, time_for, int(_PATIENT / steps))
     if n_rows < _LEAST_SAMPLED:
         return None
     tuples = _drawn(scans, n_rows)
     ones = scans.order[np.isin(scans.order, tuples)]
-    excess, taken = scans.excess(ones, nothing, _PATIENCE, tick)
     terms = np.zeros(scans.m)
-    terms[ones] = (-excess) // scans.k
-    how = _terms_text(taken <= _PATIENCE, "nearest row")
-    return _estimate(scans, terms[tuples], slack, how)
+    terms[ones], searched = _patient_boxes(scans, ones, _PATIENCE, tick)
+    return _estimate(scans, terms[tuples], slack, _terms_text(searched, "search cut short"))
 
 
 def _of_a_sample(scans: Scans, slack: float, tick: Share) -> Bound:
@@ -498,9 +513,17 @@ def sampled_terms(scans: Scans, n_rows: int, tick: Share) -> tuple[npt.NDArray[n
 
 def _drawn(scans: Scans, n_rows: int) -> LongArray:
     """Draw rows and return their tuples, in the order of drawing."""
-    random = np.random.Generator(np.random.PCG64(SEED))
-    drawn = random.integers(int(scans.size.sum()), size=n_rows)
-    return np.searchsorted(np.cumsum(scans.size), drawn, side="right").astype(np.int64)
+    return drawing(scans.size, [SEED])(n_rows)
+
+
+def drawing(size: LongArray, seed: list[int]) -> Draw:
+    """Return what draws rows independently of each other, and of what other seeds and other calls draw."""
+    random, ends = np.random.Generator(np.random.PCG64(seed)), np.cumsum(size)
+
+    def draw(n_rows: int) -> LongArray:
+        return np.searchsorted(ends, random.integers(ends[-1], size=n_rows), side="right").astype(np.int64)
+
+    return draw
 
 
 def rounding(encoded: Encoded, fixed: FixedColumns) -> float:

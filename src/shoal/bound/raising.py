@@ -13,7 +13,7 @@ Nothing is lost where v is overestimated by much: such rows keep their price. So
 cost less than they should. With several numeric columns there are too many boxes to go through. *Taking
 neighbouring values together* leaves far fewer: a box from one bunch of values to another holds all rows of
 both, and costs what the ends that face each other are apart. Any box lies in such a box that costs no more,
-so its excess is no higher. Bunches get narrower as long as there is time.
+so its excess is no higher. Bunches (`bound.bunches`) get narrower as long as there is time.
 
 For the same reason, only rows whose v may be below 0 are searched for, and v that is far below 0 is left at a
 floor. q is beyond p by about what the pass before allowed: prices that rise pass after pass get there
@@ -32,7 +32,7 @@ from shoal.bound.working_set import WorkingSet
 
 Share = Callable[[float], None]
 
-TOGETHER = (0.1, 0.05, 0.025, 0.0125)  # of a range: the width of bunches, one level after the other
+TOGETHER = (0.2, 0.1, 0.05, 0.025, 0.0125)  # of a range: the mean width of bunches, one level after the other
 _WORK_PER_BOX = 10  # steps, at least: where there are more boxes than that allows, no pass is begun
 _PASSES = 12  # for each level, at most
 _LEAST_GAIN = 0.01  # of the sum: after a pass that gains less, the next level is begun
@@ -41,7 +41,7 @@ _LEAST_FLOOR = 1 / 64  # of the cost of a whole row
 _ALL = 0.9  # of what was gained: if rows at the floor have that share, it is far too high,
 _MUCH = 0.5  # and with that share too high as long as passes are cheap:
 _CHEAP = 20  # of these would be all the work
-_NEXT_FLOOR = 4.0, 2.0, 0.65  # times the floor: then, then, and otherwise
+_NEXT_FLOOR = 4.0, 2.0, 1.0, 0.65  # times the floor: then, then, with the same share elsewhere, otherwise
 _BEYOND = 1.0, 0.5  # times the last raise that q is beyond p: for rows at the floor, and others
 _AFTER_FAILURE = 0.25  # times as far for a row that was raised by too much
 
@@ -70,13 +70,20 @@ class Raising:
         self.prices = prices
         self._size, self._k, self._limit, self._tick = size, k, work, tick
         self._work = 0
+        self.most_gained = TOGETHER[0]  # the width of bunches by which prices have risen most
         self._floor = max(_FLOOR * self._total / float(size.sum()), _LEAST_FLOOR * whole)
 
     def by_bunches(self, separation_of: Callable[[float], Separation]) -> LongArray:
         """Raise prices with narrower and narrower bunches of values; return them."""
+        most = 0.0
         for together in TOGETHER:
-            separation = separation_of(together)
-            if separation.n_boxes * _WORK_PER_BOX > self._limit or not self.by(separation):
+            separation, before = separation_of(together), self._total
+            if separation.n_boxes * _WORK_PER_BOX > self._limit:
+                break
+            has_time = self.by(separation)
+            if self._total - before > most:
+                most, self.most_gained = self._total - before, together
+            if not has_time:
                 break
         return self.prices
 
@@ -130,8 +137,11 @@ class Raising:
         gained = np.where(is_raised, (-excess) // self._k, 0)
         self.prices = np.where(is_raised, tried + gained, self.prices)
         at_floor = float(gained[is_at_floor].sum() / max(1, gained.sum()))
-        far, further, nearer = _NEXT_FLOOR
-        self._floor *= far if at_floor >= _ALL else further if is_cheap and at_floor >= _MUCH else nearer
+        far, further, same, nearer = _NEXT_FLOOR
+        if at_floor >= _MUCH:
+            self._floor *= far if at_floor >= _ALL else further if is_cheap else same
+        else:
+            self._floor *= nearer
         # Room is left beside a row if only the floor has stopped most rows, or few rise at all.
         stopped = float(is_at_floor.sum() / max(1, is_raised.sum()))
         hope = 1.0 if is_cheap else max(stopped**2, 1.0 - float(is_raised.mean()))

@@ -48,6 +48,9 @@ _PILOT = 64  # rows
 _FOR_ONE = 4_000_000  # steps of one search; where they are not enough, excess is overestimated
 _LONG = _FOR_ONE // 3  # on average: then too many searches are given up
 _STEPS = 1_500_000_000  # of all searches
+_PATIENT_SHARES = (0.25, 0.4, 0.55)  # the same, where searches take long: the next is harder than the last
+_PATIENT_FOR_ONE = 10_000_000
+_PATIENT_STEPS = 2_500_000_000
 _MOST_DRAWN, _LEAST_DRAWN = 4_000, 300
 
 
@@ -79,12 +82,21 @@ class SampledPrices:
         What a row of each tuple loses in its class, in steps. One of these two is given, or both.
     most : int, optional
         No feasible price above it is counted.
+    is_slow : bool, default False
+        Searches take long, because there are many numbers with many values.
     """
 
     def __init__(
-        self, scans: Scans, smallest: LongArray | None, costs: FloatArray | None, most: int | None = None
+        self,
+        scans: Scans,
+        smallest: LongArray | None,
+        costs: FloatArray | None,
+        most: int | None = None,
+        *,
+        is_slow: bool = False,
     ) -> None:
         self._scans, self._smallest, self._costs, self._most = scans, smallest, costs, most
+        self._is_slow = is_slow
 
     def limit(self, draw: Draw, lookups: int, error: float, tick: Share) -> Sampled | None:
         """Return a lower confidence limit; None where smallest boxes are as good, or searches are too long.
@@ -103,7 +115,8 @@ class SampledPrices:
         if chosen is None:
             return None
         prices, steps = chosen
-        time_for = min(lookups // self._scans.work_of_one, int(_STEPS / max(1.0, steps)))
+        all_steps = _PATIENT_STEPS if self._is_slow else _STEPS
+        time_for = min(lookups // self._scans.work_of_one, int(all_steps / max(1.0, steps)))
         if time_for < _LEAST_DRAWN:
             return None
         drawn = draw(min(_MOST_DRAWN, time_for))
@@ -125,7 +138,7 @@ class SampledPrices:
         rows = np.cumsum(self._scans.size[order])
         costs = np.minimum(self._costs, self._costs[order[np.searchsorted(rows, _CUT * rows[-1])]])
         if smallest is None:
-            return [_whole(share * costs) for share in _SHARES]
+            return [_whole(share * costs) for share in (_PATIENT_SHARES if self._is_slow else _SHARES)]
         return [_whole(_FURTHER * smallest), _whole(_BOTH[0] * smallest + _BOTH[1] * costs)]
 
     def _chosen(self, pilot: LongArray) -> tuple[LongArray, float] | None:
@@ -137,7 +150,8 @@ class SampledPrices:
         best = None
         for prices in self.prices():
             terms, steps = self._terms(prices, pilot, _silent)
-            if steps > _LONG:
+            is_lower = best is not None and terms.mean() <= least
+            if is_lower if self._is_slow else steps > _LONG:
                 break
             if terms.mean() > least:
                 best, least = (prices, steps), terms.mean()
@@ -149,7 +163,10 @@ class SampledPrices:
         is_drawn = np.zeros(scans.m, dtype=bool)
         is_drawn[drawn] = True
         ones = scans.order[is_drawn[scans.order]]
-        found, taken = scans.excess(ones, prices, _FOR_ONE, tick)
+        if self._is_slow:
+            found, taken, _ = scans.patient_excess(ones, prices, _PATIENT_FOR_ONE, tick)
+        else:
+            found, taken = scans.excess(ones, prices, _FOR_ONE, tick)
         terms = np.zeros(scans.m)
         terms[ones] = prices[ones] + (-found) // scans.k
         if self._most is not None:

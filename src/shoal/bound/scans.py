@@ -104,6 +104,25 @@ class Scans:
         found, taken = self._found(call, ones, 2, tick)
         return found, taken
 
+    def patient_excess(
+        self, ones: LongArray, prices: LongArray, steps: int, tick: Share
+    ) -> tuple[LongArray, LongArray, npt.NDArray[np.bool_]]:
+        """Return the same for tables with many numbers, and which are exact; others are too high by less."""
+        from shoal.kernels.patient_excess import patient_excesses, with_more_room
+        from shoal.kernels.row_excess import priced
+
+        listed, n = priced(prices), len(self.fixed.span) + len(self.fixed.leaf)
+
+        def call(
+            part: LongArray, scan: Any, search: Any, found: LongArray, taken: LongArray, exact: LongArray
+        ) -> None:
+            room = with_more_room(listed, n, len(search.other))
+            given = self.tuples, self.fixed.trees, self.k, part, steps
+            patient_excesses(*given, scan, search, room, found, taken, exact)
+
+        found, taken, exact = self._found(call, ones, 3, tick)
+        return found, taken, exact == 1
+
     def _found(
         self, call: Callable[..., None], ones: LongArray, n_results: int, tick: Share
     ) -> list[LongArray]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntArray, LongArray
+from shoal.bound.bunches import bunches
 from shoal.table.fixed import FixedColumns
 
 
@@ -107,7 +108,7 @@ def priced_tuples(fixed: FixedColumns, size: LongArray, together: float = 0.0) -
         nodes += [level + begins[at] for level in levels]
         n_levels.append(len(levels))
         codes.append(fixed.leaf[at])
-    ranges = _ranges(fixed, together)
+    ranges = _ranges(fixed, size, together)
     return Priced(
         size=size,
         code=np.ascontiguousarray([*codes, *(part.code for part in ranges)], np.int32).reshape(-1, len(size)),
@@ -132,31 +133,29 @@ class _Range:
     last: IntArray
 
 
-def _ranges(fixed: FixedColumns, together: float) -> list[_Range]:
+def _ranges(fixed: FixedColumns, size: LongArray, together: float) -> list[_Range]:
     """Number the values of each range, in the order in which ranges are settled.
 
     All values of the last one are swept at once, so it is the one that has most, and they stay apart.
     """
     spans: list[int] = fixed.span.tolist()
-    found = [_range(fixed.position[at], span, together) for at, span in enumerate(spans)]
+    found = [_range(fixed.position[at], size, span, together) for at, span in enumerate(spans)]
     order = sorted(range(len(found)), key=lambda at: len(found[at].first))
     for last in order[-1:]:
-        found[last] = _range(fixed.position[last], spans[last], 0.0)
+        found[last] = _range(fixed.position[last], size, spans[last], 0.0)
     return [found[at] for at in order]
 
 
-def _range(position: IntArray, span: int, together: float) -> _Range:
+def _range(position: IntArray, size: LongArray, span: int, together: float) -> _Range:
     values, code = np.unique(position, return_inverse=True)
-    begins = [0]
-    for at in range(1, len(values) if together else 0):
-        # Missing values lie outside the range, and stay alone.
-        if values[at] - values[begins[-1]] > together * span or values[at] > span:
-            begins.append(at)
+    code = code.ravel()
     if not together:
-        return _Range(span, code.ravel(), values, values)
+        return _Range(span, code, values, values)
+    rows = np.bincount(code, size).astype(np.int64)
+    begins = bunches(values, rows, span, together)
     number = np.searchsorted(begins, np.arange(len(values)), side="right") - 1
-    ends = np.array([*begins[1:], len(values)]) - 1
-    return _Range(span, number[code.ravel()], values[begins], values[ends])
+    ends = np.append(begins[1:], len(values)) - 1
+    return _Range(span, number[code], values[begins], values[ends])
 
 
 def _joined(arrays: list[Any]) -> IntArray:

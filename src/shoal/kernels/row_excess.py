@@ -152,7 +152,7 @@ def narrowed(search, prices, depth, n, k, cost, best):
         less = total - k * cost - best
         if lacking > 0 or less <= 0:
             return np.int64(0)
-        if less > room - room // 16:
+        if less >= room - room // 16:
             return n
         room = less
         n = keep_nearer(search, depth, n, k, room)
