@@ -13,6 +13,7 @@ from shoal.kernels.local_search.block import (
     begin_step,
     change,
     end_step,
+    join_class,
     move,
     refresh,
     set_block,
@@ -28,10 +29,12 @@ from shoal.kernels.local_search.block_search import (
 )
 from shoal.kernels.local_search.cuts import cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.growth import grow_classes
-from shoal.kernels.local_search.steps import create, dissolve, recreate, refill, shed
+from shoal.kernels.local_search.passes import join_all
+from shoal.kernels.local_search.steps import create, dissolve, recreate, refill, shed, unite_all
 
 SHED, CREATE, RECREATE, DISSOLVE = range(4)
 SET, SETTLE, TAKE_BACK, END, MOVE, REFRESH, PASS, LOSS, CHANGE, HAS_CHANGED, ALL_GOOD, REFILL = range(4, 16)
+JOIN, JOIN_ALL, UNITE_ALL = range(16, 19)
 GREEDY, ROLLOUTS, GROW = range(3)
 NOTHING = np.zeros(0, np.int64)
 
@@ -91,6 +94,12 @@ def do_in_block(what, cell, block, rooms, state, row, c, temperature, labels):
     elif what == REFILL:
         begin_step(block)
         return np.int64(refill(cell, block, np.int64(c), rooms.step))
+    elif what == JOIN:
+        return join_class(cell, block, c, row)
+    elif what == JOIN_ALL:
+        join_all(cell, block, row, rooms.near)
+    elif what == UNITE_ALL:
+        unite_all(cell, block, c, rooms.step.united)
     return np.int64(0)
 
 
@@ -105,4 +114,5 @@ def part_rows(way, cell, rows, first, tried, noise, state, ends, cuts, inner, wo
     if way == ROLLOUTS:
         loss = cut_with_rollouts(cell, rows, np.int64(0), n, tried, 3 * cell.k, ends, cuts, inner, work)
         return ends[0], loss
-    return grow_classes(cell, rows, np.int64(0), n, first, labels, grown.low, grown.high, grown.size, helpful)
+    low, high, size = grown.low, grown.high, grown.size
+    return grow_classes(cell, grown.waiting, rows, n, first, labels, low, high, size, helpful)

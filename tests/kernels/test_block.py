@@ -18,6 +18,8 @@ from tests.kernels.calling import (
     DISSOLVE,
     END,
     HAS_CHANGED,
+    JOIN,
+    JOIN_ALL,
     LOSS,
     MOVE,
     RECREATE,
@@ -26,6 +28,7 @@ from tests.kernels.calling import (
     SETTLE,
     SHED,
     TAKE_BACK,
+    UNITE_ALL,
     is_empty,
     search,
 )
@@ -68,7 +71,7 @@ class Searched:
         """Room for everything that a search does."""
         cell, n = self.rows.cell, self.rows.n
         return block_search.Rooms(
-            passes.pass_work(n, self.room, self.rows.d, self.is_wide), steps.step_work(cell, n),
+            passes.pass_work(n, self.room, self.rows.d, self.is_wide), steps.step_work(cell, n, self.room),
             cuts.cut_work(cell, n), cuts.no_cuts(), cuts.no_cuts(),
         )  # fmt: skip
 
@@ -125,6 +128,7 @@ def audit(searched):
         if rows:
             audit_extremes(searched, c, rows)
             audit_nodes(searched, c)
+            audit_limits(searched, c, rows)
         if block.fresh[c] and len(rows) > 1:
             others = [[other for other in rows if other != row] for row in rows]
             assert [block.without[row] for row in rows] == [searched.rows.cost(rest) for rest in others]
@@ -156,14 +160,40 @@ def audit_counts(searched, c, rows):
 
 
 def audit_nodes(searched, c):
-    """The node kept for a tree is the lowest one over the class: the last, parents come first."""
+    """The nodes kept for a group of trees are the lowest over the class: the last, parents come first."""
     cell, block = searched.rows.cell, searched.block
-    for tree in np.flatnonzero(cell.is_joined):
-        nodes = slice(cell.node_at[tree], cell.node_at[tree] + cell.n_nodes[tree])
-        col = len(cell.span) + tree
-        covers = cell.first_leaf[nodes] <= block.low[c, col]
-        covers &= cell.last_leaf[nodes] >= block.high[c, col]
-        assert block.node[tree, c] == np.flatnonzero(covers)[-1]
+    for group in np.flatnonzero(cell.is_joined):
+        number = 0
+        for tree in range(cell.group_at[group], cell.group_at[group + 1]):
+            nodes = slice(cell.node_at[tree], cell.node_at[tree] + cell.n_nodes[tree])
+            col = len(cell.span) + tree
+            covers = cell.first_leaf[nodes] <= block.low[c, col]
+            covers &= cell.last_leaf[nodes] >= block.high[c, col]
+            number = number * cell.n_nodes[tree] + np.flatnonzero(covers)[-1]
+        assert block.node[group, c] == number
+
+
+def audit_limits(searched, c, rows):
+    """What is kept for the question whether a row should move or swap to a class."""
+    block, cost = searched.block, searched.rows.cost(rows)
+    others = [[other for other in rows if other != row] for row in rows]
+    least = min(searched.rows.cost(rest) if rest else 0 for rest in others) if block.fresh[c] else 0
+    assert (block.least[c], block.loss[c]) == (least, len(rows) * cost)
+    assert block.spare[c] == len(rows) * (2 * cost - least)
+
+
+def audit_joins(searched, row, c):
+    """What classes cost with a row, and with the rows of another one."""
+    lists, cost = searched.lists(), searched.rows.cost
+    searched.do(JOIN_ALL, row=row)
+    searched.do(UNITE_ALL, c=c)
+    for other, rows in enumerate(lists):
+        if rows:
+            joined = cost([*rows, row])
+            assert searched.do(JOIN, row=row, c=other) == joined
+            assert searched.rooms.near.cost[other] == joined
+        if rows and lists[c]:
+            assert searched.rooms.step.united[other] == cost([*rows, *lists[c]])
 
 
 @st.composite
@@ -231,6 +261,7 @@ def test_everything_is_right_after_any_moves(searched, data):
         searched.do(MOVE, row=row, c=c)
         searched.do(REFRESH, c=c)
         audit(searched)
+        audit_joins(searched, row, c)
 
 
 def numbers(values, k, sizes, seed=0, spare=2):
@@ -239,6 +270,17 @@ def numbers(values, k, sizes, seed=0, spare=2):
     rows = Rows(Case(pl.DataFrame({"q": values}), recipe, [NumericColumn(values)]), 256)
     classes = np.split(np.arange(len(values)), np.cumsum(sizes)[:-1])
     return Searched(rows, [members.tolist() for members in classes], spare, seed)
+
+
+def test_a_class_that_an_inner_row_leaves_is_as_wide_as_before():
+    searched = numbers([0, 1, 2, 3, 4, 10, 11], 2, [5, 2])
+    for row in (2, 0):
+        searched.do(REFRESH, c=0)
+        searched.do(MOVE, row=row, c=1)
+        audit(searched)
+    assert searched.block.loss[:2].tolist() == [
+        searched.rows.loss([rows]) for rows in ([1, 3, 4], [0, 2, 5, 6])
+    ]
 
 
 def check_fails_and_is_taken_back(searched, kind):

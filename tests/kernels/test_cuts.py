@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.kernels.local_search import cuts as kernel
+from shoal.kernels.local_search.growth import Waiting, waiting_rows
 from shoal.recipe import Recipe
 from tests.kernels.calling import GREEDY, ROLLOUTS, part_rows
 from tests.kernels.test_space import Rows, plain_rows, rows_with_goals
@@ -23,6 +24,7 @@ NOTHING = np.zeros(0, np.int64)
 class Grown(NamedTuple):
     """Room for classes that grow."""
 
+    waiting: Waiting
     low: np.ndarray
     high: np.ndarray
     size: np.ndarray
@@ -34,7 +36,7 @@ def parted(way, rows, order, labels=NOTHING, *, ends=NOTHING, first=0, tried=0, 
     work.stack[0] = 0, rows.n
     n_values = 0 if rows.kept is None else int(rows.cell.goals.begin[-1])
     box = np.zeros((rows.n // rows.k + 2, rows.d), np.int32)
-    grown = Grown(box, box.copy(), np.zeros(len(box), np.int64))
+    grown = Grown(waiting_rows(rows.cell, rows.n), box, box.copy(), np.zeros(len(box), np.int64))
     return part_rows(
         way, rows.cell, order, first, tried, noise, np.array([seed], np.uint64), ends, kernel.no_cuts(),
         kernel.no_cuts(), work, labels, grown, np.zeros(n_values, np.bool_),

@@ -104,3 +104,23 @@ def test_a_class_borrows_what_that_of_the_twin_borrows(searched, data):
 @given(searches(rows_with_goals(max_rows=24, max_k=4)), st.data())
 def test_a_class_borrows_under_goals_what_that_of_the_twin_borrows(searched, data):
     check_loans(searched, data)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_class_borrows_from_many_large_ones_what_that_of_the_twin_borrows(seed):
+    # It borrows ten rows and gets wider meanwhile, so what loans cost changes, and who lends.
+    random = np.random.Generator(np.random.PCG64(seed))
+    values = {name: random.integers(0, 13, 160).tolist() for name in "abc"}
+    recipe = {"columns": {name: {"role": "quasi"} for name in values}, "privacy": {"k": 12}}
+    columns = [NumericColumn(cells) for cells in values.values()]
+    rows = Rows(Case(pl.DataFrame(values), Recipe.from_dict(recipe), columns), 256)
+    order = np.argsort(np.array(values["a"]) + random.integers(0, 6, 160), kind="stable")
+    classes = [sorted(members.tolist()) for members in np.split(order, range(20, 160, 20))]
+    searched = Searched(rows, classes, spare=0)
+    for at, row in enumerate(classes[3][:18]):
+        searched.do(MOVE, row=row, c=(4 + at % 7) % 8)
+    expected, filled = twin.refilled(rows.table, searched.lists(), 3, rows.k, None)
+    assert filled
+    assert bool(searched.do(REFILL, c=3))
+    assert searched.lists() == expected
+    audit(searched)

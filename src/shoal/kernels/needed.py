@@ -17,6 +17,8 @@ _TABLES = ("hashing.add_texts", "hashing.add_numbers")
 _BOUND = (
     "nearest.scan_tuples",
     "smallest_box.smallest_boxes",
+    "row_excess.row_excesses",
+    "patient_excess.patient_excesses",
     "excess.greatest_excess",
     "working_set.list_inside",
     "working_set.weigh",

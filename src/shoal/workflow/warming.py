@@ -214,6 +214,9 @@ def _bound() -> None:
     near = scans.nearest(scans.order, _ignore_progress).astype(np.int32)
     scans.boxes(scans.order, 1 << 40, _ignore_progress)
     scans.dragged(scans.order, near, _ignore_progress)
+    nothing = np.zeros(scans.m, np.int64)
+    scans.excess(scans.order, nothing, 1 << 40, _ignore_progress)
+    scans.patient_excess(scans.order, nothing, 1 << 40, _ignore_progress)
     feasible_prices(Separation(scans.fixed, scans.size, 2), PLANS["normal"], _ignore_progress)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"

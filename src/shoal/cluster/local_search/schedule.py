@@ -22,7 +22,7 @@ _PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
 # more and takes longer, so there are fewer rounds.
 _WIDE_K, _WIDE_ROUNDS = 10, 0.87
 _PLAIN_K = 5  # for which efforts say how many rounds there are
-_MORE = 0.5  # by which power of k there are more for larger k: a table has fewer classes then
+_MORE = 0.55  # by which power of k there are more for larger k: a table has fewer classes then
 _ROOM = 1.5  # times k rows that a class may have on average before it counts as larger
 _FULL_ROUNDS = 30_000  # rows up to which all rounds are made
 _FEWER = 0.25  # by which power of the number of rows there are fewer above
@@ -40,9 +40,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(rounds=6, steps=1.5, most=2.2),
-    "normal": Effort(rounds=15, steps=4.0, most=4.5),
-    "high": Effort(rounds=160, steps=4.0, most=4.5),
+    "quick": Effort(rounds=7, steps=1.5, most=2.2),
+    "normal": Effort(rounds=22, steps=4.0, most=4.5),
+    "high": Effort(rounds=200, steps=4.0, most=4.5),
 }
 
 

@@ -2,7 +2,8 @@
 
 Every instruction is an object, then text, then parsed, then optimised, in each entry anew. Numba prepares for
 what kernels do not contain: references to count, exceptions to catch, debuggers to inform. And it unpacks a
-whole array for each element, where a few instructions say where the element is.
+whole array for each element and asks whether the number counts from the end, where a few instructions say
+where the element is. NUMBA_BOUNDSCHECK=1 makes a number below 0 or beyond the end an error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 from numba.core import cgutils, ir, types
 from numba.core.lowering import Lower
-from numba.cpython.slicing import fix_index
 
 
 class KernelLower(Lower):
@@ -29,7 +29,7 @@ class KernelLower(Lower):
             return
         if isinstance(inst, ir.SetItem | ir.StaticSetItem):
             index = inst.index if isinstance(inst, ir.SetItem) else inst.index_var
-            if self._is_element(inst.target, index):
+            if self._is_element(inst.target, index) and not _is_from_end(inst):
                 self._store_element(inst, index)
                 return
         super().lower_inst(inst)
@@ -38,7 +38,7 @@ class KernelLower(Lower):
         """Lower an expression."""
         if expr.op in ("getitem", "static_getitem"):
             index = expr.index if expr.op == "getitem" else expr.index_var
-            if self._is_element(expr.value, index):
+            if self._is_element(expr.value, index) and not _is_from_end(expr):
                 dtype = self.typeof(expr.value.name).dtype
                 place = self._place(expr.value, index)
                 found = self.context.unpack_value(self.builder, dtype, place)
@@ -59,9 +59,7 @@ class KernelLower(Lower):
     def _is_element(self, array: Any, index: Any) -> bool:
         """Return whether the brackets have a whole number for each axis."""
         kind = self.typeof(array.name)
-        if self.context.enable_boundscheck or index is None:  # NUMBA_BOUNDSCHECK=1: let Numba look
-            return False
-        if not isinstance(kind, types.Array) or kind.layout != "C" or not kind.aligned:
+        if index is None or not isinstance(kind, types.Array) or kind.layout != "C" or not kind.aligned:
             return False
         axes = self._axes(index)
         return len(axes) == kind.ndim and all(isinstance(axis, types.Integer) for axis in axes)
@@ -72,7 +70,7 @@ class KernelLower(Lower):
         return tuple(kind) if isinstance(kind, types.UniTuple | types.Tuple) else (kind,)
 
     def _place(self, array: Any, index: Any) -> Any:
-        """Return a pointer to an element. Negative numbers count from the end of their axis."""
+        """Return a pointer to an element."""
         builder, whole, at = self.builder, self.loadvar(array.name), self.loadvar(index.name)
         model, axes = self.context.data_model_manager[self.typeof(array.name)], self._axes(index)
         shape = model.get_field_position("shape")
@@ -83,8 +81,8 @@ class KernelLower(Lower):
                 number = builder.extract_value(at, axis)
             number = self.context.cast(builder, number, kind, types.intp if kind.signed else types.uintp)
             size = builder.extract_value(whole, [shape, axis])
-            if kind.signed:
-                number = fix_index(builder, number, size)
+            if self.context.enable_boundscheck:
+                cgutils.do_boundscheck(self.context, builder, number, size, axis)
             place = number if place is None else builder.add(builder.mul(place, size), number)
         return builder.gep(builder.extract_value(whole, model.get_field_position("data")), [place])
 
@@ -95,3 +93,10 @@ class KernelLower(Lower):
         value = self.context.cast(self.builder, value, self.typeof(inst.value.name), typed)
         value = self.context.cast(self.builder, value, typed, dtype)
         self.context.pack_value(self.builder, dtype, value, self._place(inst.target, index))
+
+
+def _is_from_end(inst: Any) -> bool:
+    """Return whether a constant in the brackets is below 0: it counts from the end of its axis."""
+    constants = getattr(inst, "index", None)  # of other statements a variable, which never counts from there
+    numbers = constants if isinstance(constants, tuple) else (constants,)
+    return any(isinstance(number, int) and number < 0 for number in numbers)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import inner
-from shoal.kernels.local_search.space import box_cost, column_cost, n_values
+from shoal.kernels.local_search.space import box_cost, column_cost, n_values, tree_cost
 
 NOBODY = np.int64(-1)
+NEVER = np.int64(-1) << 61  # less than any loss: no row joins a class that has none
 UP, DOWN = np.int32(2**31 - 1), np.int32(-(2**31))  # extremes of nothing
 N_TOUCHED, N_SAVED, TURN, SAVES, CLOCK = range(5)  # of the state
 LOW, LOW2, HIGH, HIGH2 = range(4)  # of the saved boxes
@@ -36,10 +37,15 @@ class Block(NamedTuple):
     high2: np.ndarray
     range_low: np.ndarray  # int32 (R, c): the extremes once more, column by column
     range_high: np.ndarray  # int32 (R, c)
-    node: np.ndarray  # uint32 (T, c): the lowest nodes of trees whose joins are looked up
+    node: np.ndarray  # uint32 (G, c): the lowest nodes in each group of trees whose joins are looked up
     without: np.ndarray  # int64 (m): D of its class without the row
     least: np.ndarray  # int64 (c): the least of these, 0 where they are not right
     fresh: np.ndarray  # bool (c): whether they are right
+    loss: np.ndarray  # int64 (c): size x D
+    spare: np.ndarray  # int64 (c): the same, and what the best of its rows would save by leaving
+    alone_col: np.ndarray  # int64 (2 d): columns in which one row alone has an extreme of the class looked at
+    alone_code: np.ndarray  # int32 (2 d): that extreme
+    alone_saves: np.ndarray  # int64 (2 d): what the class costs less without this row
     touched: np.ndarray  # int64 (c): the classes saved in this step
     touched_in: np.ndarray  # int64 (c): the step in which a class was saved last
     saved_row: np.ndarray  # int64 (m): their rows, class by class
@@ -63,8 +69,11 @@ def empty_block(cell, n_rows, n_classes):
         np.full((n_classes, n_columns), UP), np.full((n_classes, n_columns), UP),
         np.full((n_classes, n_columns), DOWN), np.full((n_classes, n_columns), DOWN),
         np.zeros((n_range, n_classes), np.int32), np.zeros((n_range, n_classes), np.int32),
-        np.zeros((n_columns - n_range, n_classes), np.uint32),
+        np.zeros((len(cell.is_joined), n_classes), np.uint32),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.bool_),
+        np.full(n_classes, NEVER), np.full(n_classes, NEVER),
+        np.zeros(2 * n_columns, np.int64), np.zeros(2 * n_columns, np.int32),
+        np.zeros(2 * n_columns, np.int64),
         np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros(n_rows, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros((4, n_classes, n_columns), np.int32), np.zeros(n_classes, np.int64),
@@ -76,7 +85,7 @@ def empty_block(cell, n_rows, n_classes):
 def counted_values(cell):
     """Return the values of the rows of a cell if they are to be counted, for no goals otherwise.
 
-    A person with several of the rows counts once: then only a tally tells what a class is without one.
+    A person with several of the rows counts once: then only a tally shows what a class is without one.
     """
     goals = cell.goals
     if goals is None or len(np.unique(goals.person[cell.ids])) < len(cell.ids):
@@ -160,23 +169,63 @@ def lowest_node(cell, tree, low, high):
 
 
 @inner
+def lowest_nodes(cell, block, c, group):
+    """Return the number of a class's lowest nodes in the trees of a group, among all their combinations."""
+    number, n_range = np.int64(0), cell.span.shape[0]
+    for tree in range(cell.group_at[group], cell.group_at[group + 1]):
+        low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
+        number = number * cell.n_nodes[tree] + lowest_node(cell, tree, low, high)
+    return number
+
+
+@inner
+def join_class(cell, block, c, row):
+    """Return what a class would cost with one more row.
+
+    Without asking in which columns the row is outside: that cannot be predicted, and a wrong guess of the
+    processor takes longer than a few columns.
+    """
+    n_range, total = cell.span.shape[0], np.int64(0)
+    for col in range(n_range):
+        code = cell.codes[row, col]
+        total += min(max(block.high[c, col], code) - min(block.low[c, col], code), cell.span[col])
+    for group in range(cell.is_joined.shape[0]):
+        if cell.is_joined[group]:
+            total += cell.join[cell.joins[row, group] + block.node[group, c]]
+        else:
+            tree = cell.group_at[group]
+            col = n_range + tree
+            code = cell.codes[row, col]
+            low, high = min(block.low[c, col], code), max(block.high[c, col], code)
+            total += tree_cost(cell, tree, low, high)
+    return total
+
+
+@inner
+def note_least(block, c, least):
+    """Note what a class costs at least without one of its rows, 0 where that is not known. Writes `block`."""
+    size, cost = block.size[c], block.cost[c]
+    block.least[c] = least
+    block.loss[c] = size * cost if size > 0 else NEVER
+    block.spare[c] = size * (2 * cost - least) if size > 0 else NEVER
+
+
+@inner
 def show(cell, block, c):
     """Bring what a class costs, and its extremes column by column, up to date. Writes `block`."""
-    block.fresh[c], block.least[c] = False, 0
+    block.fresh[c] = False
     block.state[CLOCK] += 1
     block.changed[c] = block.state[CLOCK]
+    block.cost[c] = box_cost(cell, block.low, block.high, c) if block.size[c] > 0 else 0
+    note_least(block, c, 0)
     if block.size[c] == 0:
-        block.cost[c] = 0
         return
-    block.cost[c] = box_cost(cell, block.low, block.high, c)
     n_range = cell.span.shape[0]
     for col in range(n_range):
         block.range_low[col, c], block.range_high[col, c] = block.low[c, col], block.high[c, col]
-    for tree in range(cell.n_leaves.shape[0]):
-        if cell.is_joined[tree]:
-            block.node[tree, c] = lowest_node(
-                cell, tree, block.low[c, n_range + tree], block.high[c, n_range + tree]
-            )
+    for group in range(cell.is_joined.shape[0]):
+        if cell.is_joined[group]:
+            block.node[group, c] = lowest_nodes(cell, block, c, group)
 
 
 @inner
@@ -190,6 +239,20 @@ def recount(cell, block, c):
         note_extremes(cell, block, c, row)
         row = block.next[row]
     show(cell, block, c)
+
+
+@inner
+def recount_column(cell, block, c, col):
+    """Find the extremes of a class in one column from its rows. Writes `block`."""
+    low, low2, high, high2 = UP, UP, DOWN, DOWN
+    row = block.head[c]
+    while row >= 0:
+        code = cell.codes[row, col]
+        low, low2 = min(low, code), min(low2, max(low, code))
+        high, high2 = max(high, code), max(high2, min(high, code))
+        row = block.next[row]
+    block.low[c, col], block.low2[c, col] = low, low2
+    block.high[c, col], block.high2[c, col] = high, high2
 
 
 @inner
@@ -209,13 +272,17 @@ def take(cell, block, row):
     touch(block, c)
     unlink(block, row)
     block.size[c] -= 1
-    block.fresh[c], block.least[c] = False, 0
+    block.fresh[c], is_other = False, False
     for col in range(cell.codes.shape[1]):
         code = cell.codes[row, col]
         is_alike = block.low[c, col] == block.high[c, col] and block.size[c] > 1
         if not is_alike and (code <= block.low2[c, col] or code >= block.high2[c, col]):
-            recount(cell, block, c)
-            return
+            recount_column(cell, block, c, col)
+            is_other = True
+    if is_other:
+        show(cell, block, c)
+    else:
+        note_least(block, c, 0)
 
 
 @inner
@@ -240,24 +307,46 @@ def refresh(cell, block, c):
     """Compute what a class costs without each of its rows, where that is not known. Writes `block`."""
     if block.fresh[c]:
         return
-    block.fresh[c], block.least[c] = True, block.cost[c]
+    block.fresh[c], least, n = True, block.cost[c], find_alone(cell, block, c)
     row = block.head[c]
     while row >= 0:
         cost = block.cost[c]
-        for col in range(cell.codes.shape[1]):
-            code = cell.codes[row, col]
-            low, high = block.low[c, col], block.high[c, col]
-            if low == high or (low < code < high):
-                continue
-            new_low = block.low2[c, col] if code == low else low
-            new_high = block.high2[c, col] if code == high else high
-            if new_low != low or new_high != high:
-                cost -= column_cost(cell, col, low, high)
-                if new_low < new_high:
-                    cost += column_cost(cell, col, new_low, new_high)
+        for at in range(n):
+            if cell.codes[row, block.alone_col[at]] == block.alone_code[at]:
+                cost -= block.alone_saves[at]
         block.without[row] = cost
-        block.least[c] = min(block.least[c], cost)
+        least = min(least, cost)
         row = block.next[row]
+    note_least(block, c, least)
+
+
+@inner
+def find_alone(cell, block, c):
+    """Find the extremes of a class that only one row has, and what it saves by leaving; return how many.
+
+    Writes `block`.
+    """
+    n = 0
+    for col in range(cell.codes.shape[1]):
+        low, low2, high, high2 = (
+            block.low[c, col], block.low2[c, col], block.high[c, col], block.high2[c, col]
+        )  # fmt: skip
+        if low == high:
+            continue
+        now = column_cost(cell, col, low, high)
+        if low < low2:
+            note_alone(block, n, col, low, now - column_cost(cell, col, low2, high))
+            n += block.alone_saves[n] > 0
+        if high2 < high:
+            note_alone(block, n, col, high, now - column_cost(cell, col, low, high2))
+            n += block.alone_saves[n] > 0
+    return n
+
+
+@inner
+def note_alone(block, at, col, code, saves):
+    """Write down an extreme that only one row has."""
+    block.alone_col[at], block.alone_code[at], block.alone_saves[at] = col, code, saves
 
 
 @inner

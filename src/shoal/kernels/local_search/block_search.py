@@ -225,7 +225,7 @@ def search_block(
     room = n_classes + n_classes // 4 + 4
     block = empty_block(local, m, room)
     rooms = Rooms(
-        pass_work(m, room, local.codes.shape[1], is_wide), step_work(local, m), cut_work(local, m),
+        pass_work(m, room, local.codes.shape[1], is_wide), step_work(local, m, room), cut_work(local, m),
         no_cuts(), no_cuts(),
     )  # fmt: skip
     state = np.array([seed], np.uint64)

@@ -165,17 +165,21 @@ def list_leaves(cell, rows, begin, end, col, work):
 
 
 @inner
-def smallest_whole_node(cell, tree, place, n_leaves, work):
-    """Return the lowest node with k rows over the leaf at a place of the list."""
+def smallest_whole_node(cell, tree, place, n_leaves, before, work):
+    """Return the lowest node with k rows over the leaf at a place of the list; `before` has k rows.
+
+    Leaves are counted only until there are k rows: a node may have as many as the group.
+    """
     nodes = cell.node_at[tree]
     node = cell.leaf_node[cell.leaf_at[tree] + work.key[place]]
     first, last = place, place + 1
-    while work.size[last] - work.size[first] < cell.k:
-        node = cell.parent[nodes + node]
-        while first > 0 and work.key[first - 1] >= cell.first_leaf[nodes + node]:
+    while node != before and work.size[last] - work.size[first] < cell.k:
+        if first > 0 and work.key[first - 1] >= cell.first_leaf[nodes + node]:
             first -= 1
-        while last < n_leaves and work.key[last] <= cell.last_leaf[nodes + node]:
+        elif last < n_leaves and work.key[last] <= cell.last_leaf[nodes + node]:
             last += 1
+        else:
+            node = cell.parent[nodes + node]
     return node
 
 
@@ -186,9 +190,9 @@ def leaf_buckets(cell, rows, begin, end, col, work):
     Neighbours that no cut can part, for every node with k rows has both or none of them, share a bucket.
     """
     n_leaves = list_leaves(cell, rows, begin, end, col, work)
-    bucket, before = -1, -1
+    bucket, before = -1, np.int32(-1)
     for place in range(n_leaves):
-        node = smallest_whole_node(cell, col - cell.span.shape[0], place, n_leaves, work)
+        node = smallest_whole_node(cell, col - cell.span.shape[0], place, n_leaves, before, work)
         if node != before:
             bucket += 1
         before = node

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, is_good, is_good_count, remove
-from shoal.kernels.local_search.block import N_TOUCHED, count, move, put, refresh, take, touch
+from shoal.kernels.local_search.block import N_TOUCHED, count, join_class, move, put, refresh, take, touch
 from shoal.kernels.local_search.space import FAR, joined_below, joined_cost, tree_cost
 
 NONE = np.int64(-1)
@@ -20,6 +20,7 @@ class PassWork(NamedTuple):
     """Room for one row's search: m rows, d columns."""
 
     cost: np.ndarray  # int32 (c): D of each class with the row
+    slack: np.ndarray  # int64 (c): below 0 where the row could move or swap, see `join_listed`
     joined: np.ndarray  # int64 (c): the same of the classes listed, FAR where it does not matter
     low: np.ndarray  # int32 (2, d): a class without a row
     high: np.ndarray
@@ -32,7 +33,7 @@ class PassWork(NamedTuple):
 def pass_work(n_rows, n_classes, n_columns, is_wide):
     """Make room for the search, among all classes of the block where `is_wide`."""
     return PassWork(
-        np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64),
+        np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
         np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
         np.zeros(n_rows, np.int64),
         np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.array([0, 0, is_wide]),
@@ -66,15 +67,14 @@ def join_all(cell, block, row, work):
         for c in range(n_classes):
             low, high = block.range_low[col, c], block.range_high[col, c]
             work.cost[c] += min(max(high, code) - min(low, code), span)
-    for tree in range(cell.n_leaves.shape[0]):
-        code = cell.codes[row, n_range + tree]
-        if cell.is_joined[tree]:
-            begin = np.uint64(
-                cell.join_at[tree] + code * cell.n_nodes[tree]
-            )  # unsigned: no index is negative
+    for group in range(cell.is_joined.shape[0]):
+        if cell.is_joined[group]:
+            begin = np.uint64(cell.joins[row, group])  # unsigned, so that the loop needs no sign
             for c in range(n_classes):
-                work.cost[c] += cell.join[begin + block.node[tree, c]]
+                work.cost[c] += cell.join[begin + block.node[group, c]]
             continue
+        tree = cell.group_at[group]
+        code = cell.codes[row, n_range + tree]
         for c in range(n_classes):
             if block.size[c] > 0:
                 low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
@@ -161,14 +161,19 @@ def join_listed(cell, block, row, saves, gains, work):
     for at in range(work.state[N_AMONG]):
         c = work.among[at]
         work.joined[c] = FAR
-        size, cost = block.size[c], block.cost[c]
-        if c == own or size == 0:
-            continue
-        limit = (saves + size * cost) // (size + 1) + 1
-        if gains > 0:
-            limit = max(limit, 2 * cost - block.least[c] + gains // size + 1)
-        if cost < limit:
-            work.joined[c] = joined_below(cell, block.low, block.high, c, cost, row, limit)
+        if c != own and is_cheap(block, c, block.cost[c], saves, gains):
+            joined = join_class(cell, block, c, row)
+            if is_cheap(block, c, joined, saves, gains):
+                work.joined[c] = joined
+
+
+@inner
+def is_cheap(block, c, joined, saves, gains):
+    """Return whether a row could move or swap to a class that costs so much with it."""
+    size = block.size[c]
+    return (size + 1) * joined < saves + block.loss[c] or (
+        gains > 0 and size * joined < gains + block.spare[c]
+    )
 
 
 @inner
@@ -179,14 +184,21 @@ def list_all(cell, block, row, saves, gains, work):
     """
     own, n = block.home[row], 0
     join_all(cell, block, row, work)
+    set_slack(block, saves, gains, work)
     for c in range(block.size.shape[0]):
-        size, cost, joined = block.size[c], block.cost[c], np.int64(work.cost[c])
-        moves = size * (joined - cost) + joined < saves
-        swaps = size * (joined + block.least[c] - 2 * cost) < gains
-        if (moves or swaps) and size > 0 and c != own:
-            work.among[n], work.joined[c] = c, joined
+        if work.slack[c] < 0 and c != own:
+            work.among[n], work.joined[c] = c, work.cost[c]
             n += 1
     work.state[N_AMONG] = n
+
+
+@inner
+def set_slack(block, saves, gains, work):
+    """Compute what each class would have to grow less by for the row to move or swap there. Writes `work`."""
+    for c in range(block.size.shape[0]):
+        joined = np.int64(work.cost[c])
+        swapped = block.size[c] * joined
+        work.slack[c] = min(swapped + joined - saves - block.loss[c], swapped - gains - block.spare[c])
 
 
 @inner

@@ -34,9 +34,14 @@ class Cell(NamedTuple):
     leaf_node: np.ndarray  # int32 (leaves)
     node_at: np.ndarray  # int64 (T)
     leaf_at: np.ndarray  # int64 (T)
-    join: np.ndarray  # int32: for each tree what the lowest node over a leaf and a node costs, by leaf
-    join_at: np.ndarray  # int64 (T): where a tree's joins begin
-    is_joined: np.ndarray  # bool (T): a tree's joins are there
+    # Trees in G groups: what the trees of a group cost together is looked up by the leaves and nodes of all.
+    group_at: np.ndarray  # int64 (G + 1): the first tree of each group
+    group_nodes: np.ndarray  # int64 (G): the number of combinations of nodes
+    is_joined: np.ndarray  # bool (G): the costs are there; otherwise the group is one large tree
+    join: np.ndarray  # int32: by group what the lowest nodes over some leaves and some nodes cost, by leaves
+    joins: np.ndarray  # int32 (m, G): where those with a row's leaves begin
+    meet: np.ndarray  # int32: the same over any two nodes of each tree
+    meet_at: np.ndarray  # int64 (G)
     n_nodes: np.ndarray  # int64 (T)
     codes: np.ndarray  # int32 (m, R + T)
     ids: np.ndarray  # int64 (m): where each row is in the table
@@ -52,7 +57,9 @@ def n_values(cell):
 
 def local_cell(cell, ids, tally):
     """Return a cell of the rows listed, with a tally of its own."""
-    return cell._replace(codes=cell.codes[ids], ids=ids, tally=None if cell.goals is None else tally)
+    return cell._replace(
+        codes=cell.codes[ids], joins=cell.joins[ids], ids=ids, tally=None if cell.goals is None else tally
+    )
 
 
 @inner
@@ -119,19 +126,6 @@ def joined_below(cell, low, high, at, cost, row, limit):
             continue
         if cost >= limit:
             return FAR
-    return cost if cost < limit else FAR
-
-
-@inner
-def united_below(cell, low, high, at, cost, other, limit):
-    """Return D of a box, which is `cost` now, widened for another one; `FAR` if that is `limit` or more."""
-    for col in range(cell.codes.shape[1]):
-        first, last = low[at, col], high[at, col]
-        new_first, new_last = min(first, low[other, col]), max(last, high[other, col])
-        if new_first < first or new_last > last:
-            cost += column_cost(cell, col, new_first, new_last) - column_cost(cell, col, first, last)
-            if cost >= limit:
-                return FAR
     return cost if cost < limit else FAR
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from shoal.arrays import LongArray
 from shoal.kernels.compiling import entry
 from shoal.kernels.goals import Tally
-from shoal.kernels.local_search.cell_growth import grow_cell, waiting_rows
 from shoal.kernels.local_search.cuts import (
     BEST,
     N_ENDS,
@@ -22,6 +21,7 @@ from shoal.kernels.local_search.cuts import (
     no_cuts,
     part,
 )
+from shoal.kernels.local_search.growth import grow_classes, waiting_rows
 from shoal.kernels.local_search.space import Cell, local_cell, n_values
 
 CUT_ONCE, CUT_ALL, GROW = range(3)
@@ -115,7 +115,7 @@ def cut_or_grow(
     if way == CUT_ALL:
         loss = cut_with_rollouts(cell, places, ZERO, n, tried, 3 * cell.k, ends, cuts, inner, work)
         return ends[N_ENDS], loss
-    return grow_cell(cell, waiting, places, labels, low, high, size, helpful)
+    return grow_classes(cell, waiting, places, n, ZERO, labels, low, high, size, helpful)
 
 
 def _write_classes(rows, begin, ids, labels, n_classes):

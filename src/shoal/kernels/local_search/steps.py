@@ -11,12 +11,22 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, helps, mark_all_helpful, remove
-from shoal.kernels.local_search.block import empty, link, move, put, recount, refresh, take_all, touch
+from shoal.kernels.local_search.block import (
+    empty,
+    join_class,
+    link,
+    move,
+    put,
+    recount,
+    refresh,
+    take_all,
+    touch,
+)
 from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.draws import below, share
-from shoal.kernels.local_search.growth import grow_classes
+from shoal.kernels.local_search.growth import Waiting, grow_classes, waiting_rows
 from shoal.kernels.local_search.passes import NONE, cheapest_class, join_all, stays_good
-from shoal.kernels.local_search.space import FAR, joined_below, n_values, united_below
+from shoal.kernels.local_search.space import FAR, joined_below, n_values, tree_cost
 from shoal.kernels.sorting import sort_front
 from shoal.kernels.waiting import BEGIN, END
 
@@ -30,27 +40,61 @@ NOISE = 0.5  # by how much a gain may be overrated when a pool is cut
 class StepWork(NamedTuple):
     """Room for the steps: m rows, c classes, d columns."""
 
+    united: np.ndarray  # int32 (c): D of each class together with one
     close: np.ndarray  # int64 (MOST_FOUND): classes near to one
     far: np.ndarray  # int64 (MOST_FOUND): D of each together with it
     pool: np.ndarray  # int64 (m): rows
     labels: np.ndarray  # int64 (m): new classes of pooled rows
     ends: np.ndarray  # int64 (c + 2): where the parts of a pool end
+    waiting: Waiting
     low: np.ndarray  # int32 (c + 2, d): boxes that grow
     high: np.ndarray
     size: np.ndarray  # int64 (c + 2)
     helpful: np.ndarray  # bool (V): values of which a class needs more
+    reach: np.ndarray  # int64 (m): what the class that borrows costs at least with each row
+    least_loan: np.ndarray  # int64 (MOST_FOUND): no loan of a lender costs less, -FAR if unknown
+    loan_row: np.ndarray  # int64 (MOST_FOUND): the row that costs just that, -1 if none is known
+    loan_cost: np.ndarray  # int64 (MOST_FOUND): D of the class that borrows, when these were found
 
 
-def step_work(cell, n_rows):
+def step_work(cell, n_rows, n_classes):
     """Make room for the steps."""
     n_columns = cell.codes.shape[1]
     return StepWork(
+        np.zeros(n_classes, np.int32),
         np.zeros(MOST_FOUND, np.int64), np.zeros(MOST_FOUND, np.int64), np.zeros(n_rows, np.int64),
-        np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64),
+        np.zeros(n_rows, np.int64), np.zeros(n_rows // cell.k + 2, np.int64), waiting_rows(cell, n_rows),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros((n_rows // cell.k + 2, n_columns), np.int32),
         np.zeros(n_rows // cell.k + 2, np.int64), np.zeros(n_values(cell), np.bool_),
+        np.zeros(n_rows, np.int64), np.zeros(MOST_FOUND, np.int64), np.zeros(MOST_FOUND, np.int64),
+        np.zeros(MOST_FOUND, np.int64),
     )  # fmt: skip
+
+
+@inner
+def unite_all(cell, block, c, united):
+    """Compute what each class would cost together with one, column by column. Writes `united`."""
+    n_classes, n_range = block.size.shape[0], cell.span.shape[0]
+    for other in range(n_classes):
+        united[other] = 0
+    for col in range(n_range):
+        low, high, span = block.low[c, col], block.high[c, col], cell.span[col]
+        for other in range(n_classes):
+            first, last = block.range_low[col, other], block.range_high[col, other]
+            united[other] += min(max(high, last) - min(low, first), span)
+    for group in range(cell.is_joined.shape[0]):
+        if cell.is_joined[group]:
+            begin = np.uint64(cell.meet_at[group] + block.node[group, c] * cell.group_nodes[group])
+            for other in range(n_classes):
+                united[other] += cell.meet[begin + block.node[group, other]]
+            continue
+        tree = cell.group_at[group]
+        low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
+        for other in range(n_classes):
+            if block.size[other] > 0:
+                first, last = block.low[other, n_range + tree], block.high[other, n_range + tree]
+                united[other] += tree_cost(cell, tree, min(low, first), max(high, last))
 
 
 @inner
@@ -59,15 +103,11 @@ def find_close(cell, block, c, most, above, work):
 
     Only classes of more than `above` rows are considered.
     """
-    found = 0
+    unite_all(cell, block, c, work.united)
+    found, limit = 0, FAR
     for other in range(block.size.shape[0]):
-        if other == c or block.size[other] <= above:
-            continue
-        limit = work.far[most - 1] if found == most else FAR
-        if block.cost[other] >= limit:
-            continue
-        cost = united_below(cell, block.low, block.high, c, block.cost[c], other, limit)
-        if cost >= limit:
+        cost = np.int64(work.united[other])
+        if cost >= limit or other == c or block.size[other] <= above:
             continue
         at = min(found, most - 1)
         while at > 0 and work.far[at - 1] > cost:
@@ -75,6 +115,7 @@ def find_close(cell, block, c, most, above, work):
             at -= 1
         work.close[at], work.far[at] = other, cost
         found = min(found + 1, most)
+        limit = work.far[most - 1] if found == most else FAR
     return found
 
 
@@ -122,33 +163,73 @@ def forget(cell, block, c):
 
 
 @inner
+def expect_nothing(block, found, work):
+    """Forget what loans cost, before a class begins to borrow. Writes `work`."""
+    for at in range(found):
+        work.least_loan[at] = -FAR
+        row = block.head[work.close[at]]
+        while row >= 0:
+            work.reach[row] = 0
+            row = block.next[row]
+
+
+@inner
+def scan_lender(cell, block, c, at, needs_help, least, best, work):
+    """Look for a cheaper loan among the rows of one lender; return what it costs, and the row.
+
+    A class that borrows only gets wider, so what it cost with a row it costs at least with it later. That
+    rules most rows out without looking at their columns. Writes `work`.
+    """
+    other, cost, weight = work.close[at], block.cost[c], max(cell.k, block.size[c] + 1)
+    size = block.size[other]
+    row = block.head[other]
+    while row >= 0:
+        saved = block.loss[other] - (size - 1) * block.without[row]
+        grows = max(0, work.reach[row] - cost)  # at least
+        if weight * grows - saved < least and (
+            not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row])
+        ):
+            work.reach[row] = join_class(cell, block, c, row)
+            value = weight * (work.reach[row] - cost) - saved
+            if value < least:
+                least, best = value, row
+        row = block.next[row]
+    return least, best
+
+
+@inner
 def cheapest_loan(cell, block, c, found, work):
-    """Return the row of a near class that can spare it which it costs least to borrow, -1 for none."""
+    """Return the place of the lender and the row which it costs least to borrow, -1 for none.
+
+    Lenders are near classes that can spare a row. What the cheapest row of each costs is remembered: it holds
+    as long as neither class changes, and falls by what the borrowing class has got wider at the most.
+    """
     needs_help = asks(cell.goals) and block.size[c] >= cell.k
     if needs_help:
         note_helpful(cell, block, c, work)
-    least, best, weight = FAR, NONE, max(cell.k, block.size[c] + 1)
+    least, best, best_at, cost = FAR, NONE, NONE, block.cost[c]
     for at in range(found):
         other = work.close[at]
         size = block.size[other]
         if size <= cell.k:
             continue
+        if not needs_help and work.least_loan[at] > -FAR:
+            if work.least_loan[at] - cell.k * (cost - work.loan_cost[at]) >= least:
+                continue
+            if cost == work.loan_cost[at] and work.loan_row[at] >= 0:
+                least, best, best_at = work.least_loan[at], work.loan_row[at], at
+                continue
         refresh(cell, block, other)
         if (size - 1) * block.least[other] - size * block.cost[other] >= least:
             continue  # none of its rows saves so much
-        row = block.head[other]
-        while row >= 0:
-            if not needs_help or helps(cell.goals, cell.tally, work.helpful, cell.ids[row]):
-                saved = size * block.cost[other] - (size - 1) * block.without[row]
-                if -saved < least:
-                    limit = FAR if best < 0 else block.cost[c] + 1 + (least + saved) // weight
-                    joined = joined_below(cell, block.low, block.high, c, block.cost[c], row, limit)
-                    if joined != FAR and weight * (joined - block.cost[c]) - saved < least:
-                        least, best = weight * (joined - block.cost[c]) - saved, row
-            row = block.next[row]
+        before = best
+        least, best = scan_lender(cell, block, c, at, needs_help, least, best, work)
+        work.least_loan[at], work.loan_cost[at], work.loan_row[at] = least, cost, NONE
+        if best != before:
+            best_at, work.loan_row[at] = at, best
     if needs_help:
         forget(cell, block, c)
-    return best
+    return best_at, best
 
 
 @inner
@@ -182,15 +263,17 @@ def refill(cell, block, c, work):
     found = find_close(cell, block, c, LENDERS, cell.k, work)
     if not can_be_filled(cell, block, c, found, work):
         return False
+    expect_nothing(block, found, work)
     for _ in range(4 * cell.k):
         if is_good_class(cell, block, c):
             return True
-        row = cheapest_loan(cell, block, c, found, work)
+        at, row = cheapest_loan(cell, block, c, found, work)
         if row < 0 or not stays_good(cell, block, block.home[row], row, NONE):
             return False
         lender = block.home[row]
         is_missed = block.without[row] < block.cost[lender]
         move(cell, block, row, c)
+        work.least_loan[at] = -FAR  # this lender has changed
         if not is_missed:
             borrow_inside(cell, block, c, lender)
     return False
@@ -324,7 +407,7 @@ def rebuild(cell, n, state, cuts, inner, cut_room, work):
     if way < 0.35:
         first = below(state, n)
         n_grown, _ = grow_classes(
-            cell, work.pool, ZERO, n, first, work.labels, work.low, work.high, work.size, work.helpful
+            cell, work.waiting, work.pool, n, first, work.labels, work.low, work.high, work.size, work.helpful
         )
         return n_grown
     work.ends[N_ENDS] = 0
