@@ -49,7 +49,7 @@ GOAL_NAMES = {"distinct": "distinct l = 5", "entropy": "entropy l = 4", "closene
 ARX_BEST = {5: 11_399, 10: 17_437, 25: 26_604, 50: 35_127, 100: 45_272}
 # Incognito is slow, so the runs of `adult` leave it out: (Total IL, seconds) from docs/methods/incognito.md.
 INCOGNITO = {
-    5: (156_842, 0.78), 10: (165_891, 0.77), 25: (171_923, 0.76), 50: (180_972, 0.73), 100: (180_972, 0.74),
+    5: (156_842, 0.46), 10: (165_891, 0.46), 25: (171_923, 0.43), 50: (180_972, 0.39), 100: (180_972, 0.39),
 }  # fmt: skip
 METHODS_SEED = 1  # of the figures in docs/methods
 PARETO_KS = (10, 100)
