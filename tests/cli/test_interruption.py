@@ -87,6 +87,21 @@ release.verify = lambda *_, **__: say_and_wait()
 main()
 """
 )
+TURNED = (
+    BEGIN
+    + """
+from shoal.errors import DataError
+
+def turn(*_, **__):
+    try:
+        say_and_wait()
+    except KeyboardInterrupt:
+        raise {error} from None
+
+release.verify = turn
+main()
+"""
+)
 MANIFEST = (
     BEGIN
     + """
@@ -151,6 +166,16 @@ def test_an_interrupted_run_leaves_nothing(script: str, earlier: bool, sent: str
     status, stdout, stderr = stop(script, arguments, tmp_path, signal.Signals[sent])
     assert (status, stdout) == (130, "")
     assert stderr == "interrupted; no files were left behind\n"
+    assert snapshot(tmp_path) == before
+
+
+@needs_signals
+@pytest.mark.parametrize("error", ["BaseException('a panic')", "DataError('data.empty', 'a damaged file')"])
+def test_an_interruption_stays_one_if_a_library_makes_another_error_of_it(error: str, tmp_path: Path) -> None:
+    arguments = flags(TABLE, "--force")(tmp_path)
+    before = snapshot(tmp_path)
+    status, stdout, stderr = stop(TURNED.format(error=error), arguments, tmp_path, signal.SIGINT)
+    assert (status, stdout, stderr) == (130, "", "interrupted; no files were left behind\n")
     assert snapshot(tmp_path) == before
 
 

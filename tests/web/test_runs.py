@@ -350,3 +350,32 @@ def test_a_run_stops_when_the_pipe_from_the_server_closes(tmp_path: Path) -> Non
         child.stdin.close()  # its output is still read: only this tells it
         assert child.wait(120) == 130
     assert [path.name for path in folder.iterdir() if path.suffix == ".csv"] == []
+
+
+PANIC = """
+import sys, time
+from shoal.web import child
+
+def run(asked, reports):
+    try:
+        reports.send(began=True)
+        time.sleep(600)
+    except KeyboardInterrupt:
+        raise BaseException("a panic") from None
+
+child.run = run
+sys.exit(child.main())
+"""
+
+
+def test_a_stopped_run_has_not_failed_even_if_a_library_panics() -> None:
+    command = [sys.executable, "-P", "-c", PANIC]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("{}\n")
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline()) == {"began": True}
+        child.stdin.close()
+        assert child.wait(120) == 130
+        assert child.stdout.read() == ""

@@ -18,6 +18,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from shoal.errors import CacheWarning, PrivacyWarning, ShoalError, printable
+from shoal.interruption import is_interruption
 from shoal.stages import Progress as Stages
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; the rest on stderr.")]
@@ -40,18 +41,23 @@ def reporting(as_json: bool, quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always", PrivacyWarning)
         try:
             yield
-        except ShoalError as error:
-            _print_error(error, as_json)
-            raise typer.Exit(error.exit_status) from None
-        except KeyboardInterrupt:
-            print("interrupted; no files were left behind", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
         except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):
             # A reader such as `head` may close the pipe early; Rich then raises SystemExit.
             raise
         except BaseException as error:  # a panic in a native library is not an Exception
-            _print_internal_error(error, as_json)
-            raise typer.Exit(INTERNAL) from None
+            raise typer.Exit(_reported(error, as_json)) from None
+
+
+def _reported(error: BaseException, as_json: bool) -> int:
+    """Print what happened; return the exit status."""
+    if is_interruption(error):
+        print("interrupted; no files were left behind", file=sys.stderr)
+        return INTERRUPTED
+    if isinstance(error, ShoalError):
+        _print_error(error, as_json)
+        return error.exit_status
+    _print_internal_error(error, as_json)
+    return INTERNAL
 
 
 def _show_warning(quiet: bool) -> Callable[..., None]:

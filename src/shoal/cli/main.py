@@ -27,6 +27,8 @@ from shoal.cli import (
     warm,
     web,
 )
+from shoal.cli.console import INTERRUPTED
+from shoal.interruption import is_interruption, listen
 
 app = typer.Typer(
     name="shoal",
@@ -71,11 +73,12 @@ def _shoal(
 
 def _clean_up_on_termination() -> None:
     """Clean up on SIGTERM, or when the terminal is closed, as on Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Windows has no SIGHUP, and a process started with nohup should keep running.
-    hang_up = getattr(signal, "SIGHUP", None)
-    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
-        signal.signal(hang_up, signal.default_int_handler)
+    listen(signal.SIGTERM)
+    # Windows has no SIGHUP. A process started with nohup, or in the background, ignores signals on purpose.
+    for name in ("SIGINT", "SIGHUP"):
+        other = getattr(signal, name, None)
+        if other is not None and signal.getsignal(other) is not signal.SIG_IGN:
+            listen(other)
 
 
 def main() -> None:
@@ -96,8 +99,10 @@ def _run() -> int:
     """Run the command line and return the exit status."""
     try:
         app()
-    except KeyboardInterrupt:
-        return 130
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException as error:
+        if is_interruption(error):
+            return INTERRUPTED
+        raise
     return 0

@@ -20,6 +20,7 @@ from threading import Lock, Thread
 from typing import Any, TextIO
 
 from shoal.errors import CacheWarning, PrivacyWarning, ShoalError
+from shoal.interruption import is_interruption, listen
 from shoal.stages import Progress
 from shoal.web.refusals import internal_json, shoal_json
 
@@ -101,7 +102,7 @@ def _end_with_server() -> None:
 
 def main() -> int:
     """Do what the first line of standard input says, and report; return the exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    listen(signal.SIGTERM, signal.SIGINT)
     reports = Reports(os.fdopen(os.dup(1), "w", encoding="utf-8"))
     sys.stdout = sys.stderr  # what a library prints is no report
     try:
@@ -109,11 +110,12 @@ def main() -> int:
         Thread(target=_end_with_server, daemon=True).start()
         _report_warnings(reports)
         reports.send(done=run(asked, reports))
-    except ShoalError as error:
-        reports.send(failed=shoal_json(error)["error"])
-    except KeyboardInterrupt:
-        return 130
     except BaseException as error:  # a panic in a native library is not an Exception
+        if is_interruption(error):
+            return 130
+        if isinstance(error, ShoalError):
+            reports.send(failed=shoal_json(error)["error"])
+            return 0
         reports.send(failed=internal_json(error)["error"])
         return 4
     return 0
