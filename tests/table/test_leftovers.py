@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal import interruption
 from shoal.recipe import Recipe
 from shoal.table.write import temporary
 from shoal.verifier import verify
@@ -166,4 +167,9 @@ def test_a_hang_up_ends_a_run_unless_it_was_told_to_go_on(ignored, monkeypatch):
     monkeypatch.setattr(signal, "signal", found.__setitem__)
     monkeypatch.setattr(main, "app", lambda: None)
     main._clean_up_on_termination()
-    assert found[signal.SIGHUP] == (signal.SIG_IGN if ignored else signal.default_int_handler)
+    if ignored:
+        assert found[signal.SIGHUP] == signal.SIG_IGN
+    else:
+        monkeypatch.setattr(interruption, "_signals", [])
+        with pytest.raises(KeyboardInterrupt):
+            found[signal.SIGHUP](signal.SIGHUP, None)

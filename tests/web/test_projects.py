@@ -27,9 +27,9 @@ def projects(tmp_path: Path) -> Projects:
     return Projects(Folder(tmp_path), demo_rows=200)
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory):
-    with serving(tmp_path_factory.mktemp("folder"), demo_rows=300) as served:
+@pytest.fixture
+def running(tmp_path: Path):
+    with serving(tmp_path, demo_rows=300) as served:
         yield served
 
 
@@ -151,13 +151,14 @@ def test_a_recipe_that_was_broken_by_hand_is_explained(running: Served) -> None:
 
 def test_errors_have_one_shape(running: Served) -> None:
     client = running.client()
+    make_project(running.folder, "faulty")
     failures = [
         client.get("/api/nothing"),
         client.get("/api/projects/nothing"),
         client.post("/api/projects", json={"file": 3}),
         client.post("/api/projects", content=b"{"),
         client.request("PATCH", "/api/projects"),
-        client.post("/api/projects/demo/run", json={"surprise": 1}),
+        client.post("/api/projects/faulty/run", json={"surprise": 1}),
     ]
     assert [failure.status_code for failure in failures] == [404, 404, 422, 422, 405, 422]
     for failure in failures:
