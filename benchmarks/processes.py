@@ -14,7 +14,7 @@ from rich.table import Table
 
 HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared"
-CONSOLE = Console()
+CONSOLE = Console(width=None if sys.stdout.isatty() else 240)  # in a file, no table is squeezed
 
 
 def measured(script: str, *arguments: object, **environment: str) -> dict[str, Any]:
