@@ -15,6 +15,7 @@ from shoal.cluster import KMember, Mondrian
 from shoal.cluster.local_search import LocalSearch, rounds
 from shoal.cluster.local_search.partition import Partition
 from shoal.cluster.registry import choose, chosen_options
+from shoal.kernels.local_search import start as kernel
 from shoal.recipe import Recipe
 from shoal.recipe.options import LocalSearchOptions
 from shoal.table.encode import encode
@@ -214,6 +215,22 @@ def test_a_limit_in_seconds_leaves_a_whole_partition_no_worse_than_the_start(sec
         assert np.bincount(labels).min() >= k
     table = table_of(encoded)
     assert table.total(classes_of(improved)) <= table.total(classes_of(start)) + Fraction(1, 10**4)
+
+
+@pytest.mark.parametrize(("values", "tried"), [(400, 1), (2, 2)])
+def test_cuts_are_rolled_out_unless_growth_loses_less_everywhere(monkeypatch, values, tried):
+    """Pairs of near numbers are found by growth; where many rows are equal, cuts lose as little."""
+    random = np.random.Generator(np.random.PCG64(3))
+    encoded = encode(
+        pl.DataFrame({name: random.integers(0, values, 400) for name in "abc"}),
+        Recipe.from_roles(quasi=["a", "b", "c"], k=2),
+    )
+    asked, plain = [], kernel.start_cell
+    monkeypatch.setattr(kernel, "start_cell", lambda *given: asked.append(given[4]) or plain(*given))
+    LocalSearch(2, options=QUICK).fit(encoded)
+    probes, cells = asked[:-1], asked[-1:]  # so small a table is one cell
+    assert set(probes) == {2}
+    assert cells == [tried]
 
 
 def test_more_effort_loses_less():

@@ -19,6 +19,7 @@ from shoal.kernels.local_search.block import (
     set_block,
     take_back,
     total_loss,
+    unite_all,
 )
 from shoal.kernels.local_search.block_search import (
     all_good,
@@ -30,7 +31,7 @@ from shoal.kernels.local_search.block_search import (
 from shoal.kernels.local_search.cuts import cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.growth import grow_classes
 from shoal.kernels.local_search.passes import join_all
-from shoal.kernels.local_search.steps import create, dissolve, recreate, refill, shed, unite_all
+from shoal.kernels.local_search.steps import create, dissolve, recreate, refill, shed
 
 SHED, CREATE, RECREATE, DISSOLVE = range(4)
 SET, SETTLE, TAKE_BACK, END, MOVE, REFRESH, PASS, LOSS, CHANGE, HAS_CHANGED, ALL_GOOD, REFILL = range(4, 16)
@@ -99,7 +100,7 @@ def do_in_block(what, cell, block, rooms, state, row, c, temperature, labels):
     elif what == JOIN_ALL:
         join_all(cell, block, row, rooms.near)
     elif what == UNITE_ALL:
-        unite_all(cell, block, c, rooms.step.united)
+        unite_all(cell, block, block.low, block.high, c, rooms.step.united)
     return np.int64(0)
 
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 CELL_ROWS = 3000  # rollouts above this gain nothing
 _CELL_CLASSES = 30  # at least, for large k
 _TRIED = 2  # cuts of a group that are rolled out; the time for more is better spent on the search
-_MANY_ROWS = 50_000  # of a table: above this,
-_TRIED_IF_GROWN = 1  # none is where growth is worth its time: there it mostly loses less than cuts
+_TRIED_IF_GROWN = 1  # none is where growth loses less than cuts in any case,
+_MANY_ROWS = 50_000  # or, in a table of more rows, where it is worth its time at all
 _PROBES = 8  # cells that show whether growth from single rows loses less
 _PROBE_ROWS = 500  # of such a cell that are grown, since growth takes time with their square
 _PROBE_CLASSES = 10  # at least, for large k
+_WORTHWHILE = 0.25  # share of the probes in which growth loses less, from which on all cells are grown
 Tick = Callable[[float], None]
 
 
@@ -36,8 +37,10 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick, share: float = 1.0) 
 
     rows = np.arange(len(cell.codes))
     cells = _cells(cell, rows, max(CELL_ROWS, _CELL_CLASSES * cell.k), workers)
-    grows = _growth_wins(cell, rows, cells, workers, share)
-    tried = _TRIED_IF_GROWN if grows and len(rows) > share * _MANY_ROWS else _TRIED
+    wins = _growth_wins(cell, rows, cells, workers, share)
+    grows = wins >= _WORTHWHILE
+    is_settled = wins == 1 or (grows and len(rows) > share * _MANY_ROWS)
+    tried = _TRIED_IF_GROWN if is_settled else _TRIED
     found: dict[int, Started] = {}
     tasks = [partial(kernel.start_cell, cell, rows, *group, tried, grows) for group in cells]
     for at, result in workers.run(tasks):
@@ -49,10 +52,10 @@ def cut_from_above(cell: Any, workers: Workers, tick: Tick, share: float = 1.0) 
 
 def _growth_wins(
     cell: Any, rows: LongArray, cells: list[tuple[int, int]], workers: Workers, share: float
-) -> bool:
-    """Return whether growth is worth its time, which is rare on trees and common on numbers.
+) -> float:
+    """Return in which share of a few cells growth loses less than cuts: rarely on trees, mostly on numbers.
 
-    A few cells show which, of each of them every so many rows.
+    Of each of these cells every so many rows are tried.
     """
     from shoal.kernels.local_search import start as kernel
 
@@ -61,8 +64,7 @@ def _growth_wins(
         apart = (end - begin) // max(_PROBE_ROWS, _PROBE_CLASSES * cell.k)
         some = rows[begin : end : max(1, apart)].copy()
         tasks.append(partial(kernel.start_cell, cell, some, 0, len(some), _TRIED, True))
-    wins = sum(result.is_grown for _, result in workers.run(tasks))
-    return 4 * wins >= len(tasks)
+    return sum(result.is_grown for _, result in workers.run(tasks)) / len(tasks)
 
 
 def _cells(cell: Any, rows: LongArray, most: int, workers: Workers) -> list[tuple[int, int]]:

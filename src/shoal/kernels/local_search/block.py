@@ -169,13 +169,39 @@ def lowest_node(cell, tree, low, high):
 
 
 @inner
-def lowest_nodes(cell, block, c, group):
-    """Return the number of a class's lowest nodes in the trees of a group, among all their combinations."""
+def lowest_nodes(cell, low, high, at, group):
+    """Return the number of a box's lowest nodes in the trees of a group, among all their combinations."""
     number, n_range = np.int64(0), cell.span.shape[0]
     for tree in range(cell.group_at[group], cell.group_at[group + 1]):
-        low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
-        number = number * cell.n_nodes[tree] + lowest_node(cell, tree, low, high)
+        node = lowest_node(cell, tree, low[at, n_range + tree], high[at, n_range + tree])
+        number = number * cell.n_nodes[tree] + node
     return number
+
+
+@inner
+def unite_all(cell, block, low, high, at, united):
+    """Compute what each class would cost together with a box, column by column. Writes `united`."""
+    n_classes, n_range = block.size.shape[0], cell.span.shape[0]
+    for c in range(n_classes):
+        united[c] = 0
+    for col in range(n_range):
+        begin, end, span = low[at, col], high[at, col], cell.span[col]
+        for c in range(n_classes):
+            first, last = block.range_low[col, c], block.range_high[col, c]
+            united[c] += min(max(end, last) - min(begin, first), span)
+    for group in range(cell.is_joined.shape[0]):
+        if cell.is_joined[group]:
+            nodes = lowest_nodes(cell, low, high, at, group)
+            meets = np.uint64(cell.meet_at[group] + nodes * cell.group_nodes[group])
+            for c in range(n_classes):
+                united[c] += cell.meet[meets + block.node[group, c]]
+            continue
+        tree = cell.group_at[group]
+        begin, end = low[at, n_range + tree], high[at, n_range + tree]
+        for c in range(n_classes):
+            if block.size[c] > 0:
+                first, last = block.low[c, n_range + tree], block.high[c, n_range + tree]
+                united[c] += tree_cost(cell, tree, min(begin, first), max(end, last))
 
 
 @inner
@@ -225,7 +251,7 @@ def show(cell, block, c):
         block.range_low[col, c], block.range_high[col, c] = block.low[c, col], block.high[c, col]
     for group in range(cell.is_joined.shape[0]):
         if cell.is_joined[group]:
-            block.node[group, c] = lowest_nodes(cell, block, c, group)
+            block.node[group, c] = lowest_nodes(cell, block.low, block.high, c, group)
 
 
 @inner

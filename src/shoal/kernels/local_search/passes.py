@@ -8,11 +8,21 @@ import numpy as np
 
 from shoal.kernels.compiling import inner
 from shoal.kernels.goals import add, asks, is_good, is_good_count, remove
-from shoal.kernels.local_search.block import N_TOUCHED, count, join_class, move, put, refresh, take, touch
+from shoal.kernels.local_search.block import (
+    N_TOUCHED,
+    count,
+    join_class,
+    move,
+    put,
+    refresh,
+    take,
+    touch,
+    unite_all,
+)
 from shoal.kernels.local_search.space import FAR, joined_below, joined_cost, tree_cost
 
 NONE = np.int64(-1)
-N_AMONG, LIST, IS_WIDE = range(3)  # of the state of `PassWork`
+N_AMONG, LIST, IS_WIDE, IS_UNITED = range(4)  # of the state of `PassWork`
 OURS, THEIRS = np.int64(0), np.int64(1)  # the boxes of `PassWork.low`
 
 
@@ -22,21 +32,23 @@ class PassWork(NamedTuple):
     cost: np.ndarray  # int32 (c): D of each class with the row
     slack: np.ndarray  # int64 (c): below 0 where the row could move or swap, see `join_listed`
     joined: np.ndarray  # int64 (c): the same of the classes listed, FAR where it does not matter
+    united: np.ndarray  # int32 (c): D of each class together with ours without the row, if IS_UNITED
     low: np.ndarray  # int32 (2, d): a class without a row
     high: np.ndarray
     rows: np.ndarray  # int64 (m)
     among: np.ndarray  # int64 (c): classes among which rows move and swap
     listed: np.ndarray  # int64 (c): the list on which a class was put last
-    state: np.ndarray  # int64 (3): classes on the list, number of the list, whether all classes are looked at
+    state: np.ndarray  # int64 (4): classes on the list, its number, whether all classes are looked at, `united`
 
 
 def pass_work(n_rows, n_classes, n_columns, is_wide):
     """Make room for the search, among all classes of the block where `is_wide`."""
     return PassWork(
         np.zeros(n_classes, np.int32), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64),
-        np.zeros((2, n_columns), np.int32), np.zeros((2, n_columns), np.int32),
+        np.zeros(n_classes, np.int32), np.zeros((2, n_columns), np.int32),
+        np.zeros((2, n_columns), np.int32),
         np.zeros(n_rows, np.int64),
-        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.array([0, 0, is_wide]),
+        np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.array([0, 0, is_wide, 0]),
     )  # fmt: skip
 
 
@@ -248,7 +260,7 @@ def best_swap(cell, block, row, other, least, work):
     size, size2 = block.size[c], block.size[other]
     cost, cost2 = block.cost[c], block.cost[other]
     rest = block.without[row]
-    ours = size * (rest - cost)
+    ours = least_change_of_ours(block, row, other, work)
     best, found = least, NONE
     theirs = block.head[other]
     while theirs >= 0:
@@ -274,9 +286,23 @@ def best_swap(cell, block, row, other, least, work):
 
 
 @inner
-def least_change(block, ours, other, work):
-    """Return below what no swap with a row of a class can come, when ours saves `ours` by leaving."""
-    return ours + block.size[other] * (work.joined[other] + block.least[other] - 2 * block.cost[other])
+def least_change_of_ours(block, row, other, work):
+    """Return below what its own class cannot change when a row changes places with one of another class.
+
+    Without the row and with one of theirs it costs at least what it costs with all of theirs, less what
+    these cost: two sets that share a row cost no less than their union.
+    """
+    c, least = block.home[row], block.without[row]
+    if work.state[IS_UNITED] > 0:
+        least = max(least, np.int64(work.united[other]) - block.cost[other])
+    return block.size[c] * (least - block.cost[c])
+
+
+@inner
+def least_change(block, row, other, work):
+    """Return below what no swap with a row of a class can come."""
+    theirs = block.size[other] * (work.joined[other] + block.least[other] - 2 * block.cost[other])
+    return least_change_of_ours(block, row, other, work) + theirs
 
 
 @inner
@@ -284,14 +310,17 @@ def try_swaps(cell, block, row, work):
     """Let a row change places with the row with which that saves most; return what is saved."""
     c = block.home[row]
     set_without(cell, block, c, row, work, OURS)
-    ours = block.size[c] * (block.without[row] - block.cost[c])
+    # Where nothing is left that costs anything, as in classes of two, only this rules most classes out.
+    work.state[IS_UNITED] = work.state[IS_WIDE] > 0 and block.without[row] == 0
+    if work.state[IS_UNITED] > 0:
+        unite_all(cell, block, work.low, work.high, OURS, work.united)
     best, partner = np.int64(0), NONE
     for at in range(work.state[N_AMONG]):
         other = work.among[at]
-        if work.joined[other] == FAR or least_change(block, ours, other, work) >= best:
+        if work.joined[other] == FAR or least_change(block, row, other, work) >= best:
             continue
         refresh(cell, block, other)
-        if least_change(block, ours, other, work) < best:
+        if least_change(block, row, other, work) < best:
             best, theirs = best_swap(cell, block, row, other, best, work)
             partner = theirs if theirs >= 0 else partner
     if partner >= 0:

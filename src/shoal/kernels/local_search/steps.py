@@ -21,12 +21,13 @@ from shoal.kernels.local_search.block import (
     refresh,
     take_all,
     touch,
+    unite_all,
 )
 from shoal.kernels.local_search.cuts import N_ENDS, ONE, TRIED, ZERO, cut_greedily, cut_with_rollouts
 from shoal.kernels.local_search.draws import below, share
 from shoal.kernels.local_search.growth import Waiting, grow_classes, waiting_rows
 from shoal.kernels.local_search.passes import NONE, cheapest_class, join_all, stays_good
-from shoal.kernels.local_search.space import FAR, joined_below, n_values, tree_cost
+from shoal.kernels.local_search.space import FAR, joined_below, n_values
 from shoal.kernels.sorting import sort_front
 from shoal.kernels.waiting import BEGIN, END
 
@@ -73,37 +74,12 @@ def step_work(cell, n_rows, n_classes):
 
 
 @inner
-def unite_all(cell, block, c, united):
-    """Compute what each class would cost together with one, column by column. Writes `united`."""
-    n_classes, n_range = block.size.shape[0], cell.span.shape[0]
-    for other in range(n_classes):
-        united[other] = 0
-    for col in range(n_range):
-        low, high, span = block.low[c, col], block.high[c, col], cell.span[col]
-        for other in range(n_classes):
-            first, last = block.range_low[col, other], block.range_high[col, other]
-            united[other] += min(max(high, last) - min(low, first), span)
-    for group in range(cell.is_joined.shape[0]):
-        if cell.is_joined[group]:
-            begin = np.uint64(cell.meet_at[group] + block.node[group, c] * cell.group_nodes[group])
-            for other in range(n_classes):
-                united[other] += cell.meet[begin + block.node[group, other]]
-            continue
-        tree = cell.group_at[group]
-        low, high = block.low[c, n_range + tree], block.high[c, n_range + tree]
-        for other in range(n_classes):
-            if block.size[other] > 0:
-                first, last = block.low[other, n_range + tree], block.high[other, n_range + tree]
-                united[other] += tree_cost(cell, tree, min(low, first), max(high, last))
-
-
-@inner
 def find_close(cell, block, c, most, above, work):
     """Find the classes that cost least together with one; return how many. Writes `work`, the least first.
 
     Only classes of more than `above` rows are considered.
     """
-    unite_all(cell, block, c, work.united)
+    unite_all(cell, block, block.low, block.high, c, work.united)
     found, limit = 0, FAR
     for other in range(block.size.shape[0]):
         cost = np.int64(work.united[other])
