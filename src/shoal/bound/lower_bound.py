@@ -68,6 +68,7 @@ _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds ea
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PATIENT = 2_500_000_000  # steps of searches for boxes that take long
 _PATIENCE = 10_000_000  # for a single one
+_FIRST = 3  # times k candidates for the first box of such a search
 _LEAST_SAMPLED, _MOST_PATIENT = 200, 2_000  # of them
 _PATIENT_ALL = 90_000_000_000  # the same at high effort, for all rows
 _PILOT = 32  # tuples from which the time of the search is estimated
@@ -250,7 +251,12 @@ def lower_bound(
         return Bound(total + left_out * weight, False, "row prices, all rows")
     work = scans.m * scans.work_of_one
     # Where nearest rows are all that can be found for each row in a few seconds, boxes of a few say more.
-    is_slow = work > _FEWER_ROWS and effort != "quick" and _mean_steps(scans) * _MIN_SAMPLED > _SEARCHED
+    is_slow = (
+        work > _FEWER_ROWS
+        and effort != "quick"
+        and _is_patience_enough(scans)
+        and _mean_steps(scans) * _MIN_SAMPLED > _SEARCHED
+    )
     takes_all = work <= _ALL_ROWS and (effort == "high" or not is_slow)
     found = None
     if not takes_all:
@@ -338,7 +344,7 @@ def bounds_of_all(
     order, bound = scans.order, np.zeros(scans.m, np.int32)
     if _mean_steps(scans) * scans.m <= _SEARCHED:
         bound[order], searched = _boxes(scans, order, tick)
-    elif effort == "high":
+    elif effort == "high" and _is_patience_enough(scans):
         bound[order], searched = _patient_boxes(scans, order, min(_PATIENCE, _PATIENT_ALL // scans.m), tick)
     else:
         bound[order] = scans.nearest(order, tick)
@@ -377,6 +383,15 @@ def _mean_steps(scans: Scans) -> float:
         return 0.0
     pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
     return float(scans.boxes(pilot, _MAX_SEARCHED, lambda share: None)[2].mean())
+
+
+def _is_patience_enough(scans: Scans) -> bool:
+    """Return whether a patient search can begin: its first box takes the square of its candidates.
+
+    With a larger k it would end there, and prove no more than the nearest row.
+    """
+    n_columns = len(scans.fixed.span) + len(scans.fixed.leaf)
+    return n_columns * (_FIRST * scans.k) ** 2 <= _PATIENCE
 
 
 def _terms_text(searched: npt.NDArray[np.bool_], other: str) -> str:
