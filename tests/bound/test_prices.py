@@ -1,7 +1,9 @@
 """The bound by prices: passes equal their reference in fractions, and no bound is above the least loss."""
 
+import ast
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -108,7 +110,7 @@ def test_what_is_known_and_a_margin_only_save_time(case, tenths, margin):
 
 
 def greatest_of_intervals(value, missing, size, price, k):
-    """k times the greatest excess of an interval of one range over each tuple, one interval after the other."""
+    """k times the greatest excess of an interval of one range over each tuple."""
     order = np.argsort(value, kind="stable")
     place = np.where(missing, 2 * value[~missing].max(), value)[order]
     span, best = int(value[~missing].max()), np.full(len(value), -(1 << 62))
@@ -248,6 +250,34 @@ def test_the_sweeps_of_a_single_range_keep_to_their_steps():
     assert steps < 250 * scans.m  # all pairs of values would be 10,000 for each
     assert separation.excess(nothing, None, steps - 1) is None
     assert separation.excess(nothing, None, steps)[0].tolist() == excess.tolist()
+
+
+@pytest.mark.parametrize("columns", [["age"], ["age", "level", "score"]])
+@pytest.mark.parametrize("passes", [0, 1])
+def test_passes_that_end_early_are_never_worse_than_drag(passes, columns, monkeypatch):
+    # Prices begin at 0, and either the first pass takes too long or no more than one is made.
+    random = np.random.Generator(np.random.PCG64(0))
+    table = pl.DataFrame(
+        {"age": random.normal(size=800), "level": random.integers(0, 9, 800), "score": random.random(800)}
+    )
+    encoded = shoal.encode(table, quasi=columns)
+    scans = Scans(encoded, 25)
+    terms = bounds._dragged(scans, silent)[0]
+    drag = bounds._summed(scans, terms, 24, 0, 3 * bounds.rounding(encoded, scans.fixed))
+    separation, nothing = Separation(scans.fixed, scans.size, 25), np.zeros(scans.m, np.int64)
+    steps = separation.excess(nothing, None, PATIENT)[2]
+    monkeypatch.setattr(bounds, "_BEGIN_ABOVE", 0)
+    monkeypatch.setitem(PLANS, "normal", Plan(2, 6, steps))
+    if passes:
+        monkeypatch.setattr("shoal.bound.prices._LONG_PASS", 1)
+    assert lower_bound(encoded, 25).total >= drag
+
+
+def test_no_sum_is_left_to_threads_of_its_own():
+    # `@` on floats is: its threads take time of their own, and the last digits depend on their number.
+    for path in Path(bounds.__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not [node for node in ast.walk(tree) if isinstance(node, ast.MatMult)], path.name
 
 
 def test_where_prices_take_too_long_the_terms_with_drag_are_summed(monkeypatch):
