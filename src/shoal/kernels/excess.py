@@ -4,7 +4,8 @@ The excess of a box with at least k rows is the sum of the k highest prices insi
 All boxes are gone through, column by column: trees first, then ranges. A tree is cut at each height into its
 highest nodes there, and a box takes one of them. A range is cut into blocks of first and of last values,
 which are halved until each is one value; in the last range, all last values of a first value are gone
-through in one sweep, and where it has many values, no further than `kernels.reach` says. In the other ranges, neighbouring values may be taken together: then a box holds all of
+through in one sweep, and where it has many values, no further than `kernels.reach` says.
+In the other ranges, neighbouring values may be taken together: then a box holds all of
 them, costs what the nearest ends are apart, and has at least the excess of any box that it stands for.
 
 What is settled so far costs something, and no box inside can have more excess than the k highest prices of
