@@ -140,6 +140,15 @@ def test_nearest_rows_of_more_tuples_than_are_kept_at_a_time():
         assert found == np.sort(far)[3]
 
 
+def test_a_search_has_room_for_the_rows_of_a_first_box_however_large_k_is(monkeypatch):
+    monkeypatch.setattr("shoal.bound.scans._MAX_CANDIDATES", 5)
+    random = np.random.Generator(np.random.PCG64(0))
+    scans = forms_of(30, [1] * 2, *random.integers(0, 1000, (2, 200)).tolist()).scans
+    assert scans.m > SOME * 30
+    with scans._borrowed() as (_, search):
+        assert len(search.other) == SOME * 30
+
+
 @given(small, st.sampled_from(["nearest_row", "smallest_box"]))
 def test_mutual_reachability(case, form):
     forms = Forms(case)

@@ -1,7 +1,9 @@
 """The bound by prices: passes equal their reference in fractions, and no bound is above the least loss."""
 
+import ast
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -107,6 +109,53 @@ def test_what_is_known_and_a_margin_only_save_time(case, tenths, margin):
     assert ((near <= excess) & (excess <= near + most)).all()
 
 
+def greatest_of_intervals(value, missing, size, price, k):
+    """k times the greatest excess of an interval of one range over each tuple."""
+    order = np.argsort(value, kind="stable")
+    place = np.where(missing, 2 * value[~missing].max(), value)[order]
+    span, best = int(value[~missing].max()), np.full(len(value), -(1 << 62))
+    for first in range(len(order)):
+        inside = []
+        for last in range(first, len(order)):
+            at = order[last]
+            inside = sorted(inside + [-int(price[at])] * min(int(size[at]), k))[:k]
+            is_whole = last + 1 == len(order) or place[last + 1] != place[last]
+            if len(inside) == k and is_whole and (first == 0 or place[first - 1] != place[first]):
+                excess = -sum(inside) - k * min(int(place[last] - place[first]), span)
+                held = order[first : last + 1]
+                best[held] = np.maximum(best[held], excess)
+    return best
+
+
+@pytest.mark.parametrize("shape", ["flat", "rising", "far", "missing"])
+def test_a_pass_over_many_values_finds_the_greatest_excess(shape):
+    random = np.random.Generator(np.random.PCG64(3))
+    n, k = 300, 6
+    ages = np.sort(random.choice(2_000, n, replace=False))
+    ages[-1] = 9_000 if shape == "far" else 2_000
+    ages -= ages[0]
+    rows = random.integers(1, 3, n) if shape != "flat" else np.ones(n, np.int64)
+    values = [None if shape == "missing" and at in (5, 9) else age for at, age in enumerate(ages.tolist())]
+    table = pl.DataFrame(
+        {"age": np.repeat(np.array(values, object), rows).tolist()}, schema={"age": pl.Int64}
+    )
+    scans = Scans(shoal.encode(table, quasi=["age"]), k)
+    separation = Separation(scans.fixed, scans.size, k)
+    [place], [span] = scans.fixed.position, scans.fixed.span.tolist()
+    prices = (random.random(scans.m) * span / 20).astype(np.int64)
+    prices = {"flat": prices * 0, "rising": prices + place // 9}.get(shape, prices)
+    exact = greatest_of_intervals(place.astype(np.int64), place > span, scans.size, prices, k)
+    for known in (None, exact - random.integers(0, span, scans.m)):
+        excess, boxes, steps = separation.excess(prices, known, PATIENT)
+        assert excess.tolist() == exact.tolist()
+        # Halving alone would have ended before that many.
+        assert steps > 64 * scans.m or known is not None
+        kept = WorkingSet(separation)
+        kept.add(boxes)
+        found = boxes[:, 0] >= 0
+        assert kept.weigh(prices)[found].tolist() == excess[found].tolist()
+
+
 @given(small)
 def test_passes_alone_are_those_of_the_reference(case):
     table = Priced(case)
@@ -191,6 +240,44 @@ def test_a_pass_that_takes_too_long_is_given_up():
     assert feasible_prices(separation, Plan(3, 3, 50), silent) is None
     start = np.full(40, 7)
     assert feasible_prices(separation, Plan(3, 3, 50), silent, start) is start
+
+
+def test_the_sweeps_of_a_single_range_keep_to_their_steps():
+    random = np.random.Generator(np.random.PCG64(0))
+    scans = Scans(shoal.encode(pl.DataFrame({"age": random.random(20_000)}), quasi=["age"]), 10)
+    separation, nothing = Separation(scans.fixed, scans.size, 10), np.zeros(scans.m, np.int64)
+    excess, _, steps = separation.excess(nothing, None, PATIENT)
+    assert steps < 250 * scans.m  # all pairs of values would be 10,000 for each
+    assert separation.excess(nothing, None, steps - 1) is None
+    assert separation.excess(nothing, None, steps)[0].tolist() == excess.tolist()
+
+
+@pytest.mark.parametrize("columns", [["age"], ["age", "level", "score"]])
+@pytest.mark.parametrize("passes", [0, 1])
+def test_passes_that_end_early_are_never_worse_than_drag(passes, columns, monkeypatch):
+    # Prices begin at 0, and either the first pass takes too long or no more than one is made.
+    random = np.random.Generator(np.random.PCG64(0))
+    table = pl.DataFrame(
+        {"age": random.normal(size=800), "level": random.integers(0, 9, 800), "score": random.random(800)}
+    )
+    encoded = shoal.encode(table, quasi=columns)
+    scans = Scans(encoded, 25)
+    terms = bounds._dragged(scans, silent)[0]
+    drag = bounds._summed(scans, terms, 24, 0, 3 * bounds.rounding(encoded, scans.fixed))
+    separation, nothing = Separation(scans.fixed, scans.size, 25), np.zeros(scans.m, np.int64)
+    steps = separation.excess(nothing, None, PATIENT)[2]
+    monkeypatch.setattr(bounds, "_BEGIN_ABOVE", 0)
+    monkeypatch.setitem(PLANS, "normal", Plan(2, 6, steps))
+    if passes:
+        monkeypatch.setattr("shoal.bound.prices._LONG_PASS", 1)
+    assert lower_bound(encoded, 25).total >= drag
+
+
+def test_no_sum_is_left_to_threads_of_its_own():
+    # `@` on floats is: its threads take time of their own, and the last digits depend on their number.
+    for path in Path(bounds.__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not [node for node in ast.walk(tree) if isinstance(node, ast.MatMult)], path.name
 
 
 def test_where_prices_take_too_long_the_terms_with_drag_are_summed(monkeypatch):

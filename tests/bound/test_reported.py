@@ -16,6 +16,7 @@ import shoal
 from shoal.bound import lower_bound as bounds
 from shoal.bound.lower_bound import Bound
 from shoal.cli.main import app
+from shoal.cli.summary import gap_lines
 from shoal.errors import IdentityUnprotectedWarning
 from shoal.workflow.measure import measure_tables
 from tests.profiles import IS_SLOW
@@ -192,6 +193,25 @@ def test_several_bounds_are_an_estimate_if_one_of_them_is():
     exact, guess = Bound(1.0, False, "a"), Bound(2.0, True, "b")
     assert bounds.total_bound([exact, guess, exact]) == Bound(4.0, True, "a; b")
     assert bounds.total_bound([exact, None]) is None
+
+
+def test_the_errors_of_several_estimates_add_up():
+    exact, guess = Bound(1.0, False, "a"), Bound(2.0, True, "b")
+    assert (exact.confidence, guess.confidence) == (1.0, 0.99)
+    assert bounds.total_bound([exact, guess, guess, guess]).confidence == 0.97
+    assert bounds.total_bound([bounds.total_bound([guess, guess]), guess]).confidence == 0.97
+    assert bounds.total_bound([exact, exact]).confidence == 1.0
+
+
+@pytest.mark.parametrize(("views", "sure"), [([], 99), ([True, True, False], 98), ([True] * 3, 97)])
+def test_how_sure_a_gap_is(views, sure):
+    told = {
+        "bound_gap": 0.12,
+        "bound_is_estimate": True,
+        "views": [{"bound_is_estimate": at} for at in views],
+    }
+    assert gap_lines(told) == [f"at most 12 % above the least possible loss, with {sure} % confidence"]
+    assert gap_lines({**told, "bound_is_estimate": False}) == ["at most 12 % above the least possible loss"]
 
 
 def test_a_bound_of_nothing_has_no_ratio(people):

@@ -50,6 +50,7 @@ from shoal.bound.raising import Raising
 from shoal.bound.sampled_prices import Draw, SampledPrices, costs_in_classes
 from shoal.bound.scans import Scans, Share
 from shoal.bound.separation import Separation
+from shoal.bound.sums import total_of
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded, RangeColumn
 from shoal.table.fixed import FixedColumns
@@ -68,6 +69,7 @@ _SEARCHED = 1_000_000_000  # steps of the search for boxes, a few nanoseconds ea
 _MAX_SEARCHED = _SEARCHED // 256  # for a single box
 _PATIENT = 2_500_000_000  # steps of searches for boxes that take long
 _PATIENCE = 10_000_000  # for a single one
+_FIRST = 3  # times k candidates for the first box of such a search
 _LEAST_SAMPLED, _MOST_PATIENT = 200, 2_000  # of them
 _PATIENT_ALL = 90_000_000_000  # the same at high effort, for all rows
 _PILOT = 32  # tuples from which the time of the search is estimated
@@ -99,14 +101,23 @@ class Bound:
     total : float
         No k-anonymous table of boxes over this one has a lower Total IL.
     is_estimate : bool
-        Computed from a sample of the rows: `total` is too high with a probability of at most 1 %.
+        Computed from a sample of the rows: `total` is too high with a probability of at most 1 %, or so much
+        for each estimate if several are added up.
     how : str
         What was computed, for how many rows.
+    n_estimates : int, default 1
+        How many estimates are added up, if it is one.
     """
 
     total: float
     is_estimate: bool
     how: str
+    n_estimates: int = 1
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the total is not too high, at least."""
+        return max(0.0, round(1 - self.n_estimates * (1 - CONFIDENCE), 9)) if self.is_estimate else 1.0
 
     @property
     def rounded(self) -> float:
@@ -157,7 +168,8 @@ def total_bound(parts: Sequence[Bound | None]) -> Bound | None:
     if len(known) < len(parts):
         return None
     how = "; ".join(dict.fromkeys(part.how for part in known))
-    return Bound(sum(part.total for part in known), any(part.is_estimate for part in known), how)
+    n_estimates = sum(part.n_estimates for part in known if part.is_estimate)
+    return Bound(sum(part.total for part in known), n_estimates > 0, how, max(1, n_estimates))
 
 
 def recipe_bound(
@@ -253,7 +265,9 @@ def lower_bound(
     is_slow = work > _FEWER_ROWS and effort != "quick" and _mean_steps(scans) * _MIN_SAMPLED > _SEARCHED
     takes_all = work <= _ALL_ROWS and (effort == "high" or not is_slow)
     found = None
-    if not takes_all:
+    if not takes_all and is_slow and not _is_patience_enough(scans):
+        found = _of_a_sample(scans, slack, tick)
+    elif not takes_all:
         found = _of_a_large_table(scans, classes, may_suppress, slack, effort, tick, is_slow=is_slow)
     if found is None and not takes_all and is_slow:
         found = _of_patient_searches(scans, slack, tick)
@@ -270,14 +284,21 @@ def _by_prices(
     """Sum feasible prices of all rows; None where there are too many boxes to go through."""
     if scans.m > _MAX_PRICED:
         return None
-    start = None
-    if scans.m * scans.work_of_one <= _BEGIN_ABOVE:
+    start, work = None, scans.m * scans.work_of_one
+    if work <= _BEGIN_ABOVE:
         start = _dragged(scans, _part(tick, 0.0, 0.2))[0] // (scans.k - 1)
         tick = _part(tick, 0.2, 1.0)
     separation = Separation(scans.fixed, scans.size, scans.k)
     if scans.m > _FEW and separation.n_boxes > _MAX_BOXES:
         return None  # a pass would be given up after as much work as all passes may take
-    prices = feasible_prices(separation, PLANS[effort], tick, start)
+
+    def later() -> LongArray:
+        nonlocal start
+        start = _dragged(scans, _silent)[0] // (scans.k - 1)
+        return start
+
+    has_time = start is None and work <= _ALL_ROWS
+    prices = feasible_prices(separation, PLANS[effort], tick, start, later if has_time else None)
     if prices is None:
         return None
     total = _summed(scans, prices, 1, may_suppress, slack)
@@ -307,7 +328,7 @@ def _by_bunches(scans: Scans, start: LongArray, effort: BoundEffort, tick: Share
     share = _RAISING
     raising = Raising(start, scans.size, scans.k, scans.fixed.whole, int(share * work), _part(tick, 0, share))
     prices = raising.by_bunches(lambda width: Separation(scans.fixed, scans.size, scans.k, width))
-    if prices @ scans.size < (1 + _LEAST_RAISED) * (start @ scans.size):
+    if total_of(prices, scans.size) < (1 + _LEAST_RAISED) * total_of(start, scans.size):
         return prices  # most rows have no room, and would have none in the ascent
     separation = Separation(scans.fixed, scans.size, scans.k, raising.most_gained)
     plan = replace(PLANS[effort], rounds=_ROUNDS[effort], work=int((1 - share) * work))
@@ -338,7 +359,7 @@ def bounds_of_all(
     order, bound = scans.order, np.zeros(scans.m, np.int32)
     if _mean_steps(scans) * scans.m <= _SEARCHED:
         bound[order], searched = _boxes(scans, order, tick)
-    elif effort == "high":
+    elif effort == "high" and _is_patience_enough(scans):
         bound[order], searched = _patient_boxes(scans, order, min(_PATIENCE, _PATIENT_ALL // scans.m), tick)
     else:
         bound[order] = scans.nearest(order, tick)
@@ -377,6 +398,15 @@ def _mean_steps(scans: Scans) -> float:
         return 0.0
     pilot = scans.order[np.linspace(0, scans.m - 1, _PILOT).astype(np.int64)]
     return float(scans.boxes(pilot, _MAX_SEARCHED, lambda share: None)[2].mean())
+
+
+def _is_patience_enough(scans: Scans) -> bool:
+    """Return whether a patient search can begin: its first box takes the square of its candidates.
+
+    With a larger k it would end there, and prove no more than the nearest row.
+    """
+    n_columns = len(scans.fixed.span) + len(scans.fixed.leaf)
+    return n_columns * (_FIRST * scans.k) ** 2 <= _PATIENCE
 
 
 def _terms_text(searched: npt.NDArray[np.bool_], other: str) -> str:
@@ -543,6 +573,10 @@ def rounding(encoded: Encoded, fixed: FixedColumns) -> float:
             total += float(np.abs(heights - node_costs(column, "height") * full).max(initial=0.0))
             n_trees += 1
     return total
+
+
+def _silent(share: float) -> None:
+    """Progress that nobody looks at."""
 
 
 def _part(tick: Share, begin: float, end: float) -> Callable[[float], None]:

@@ -40,6 +40,7 @@ import numpy.typing as npt
 from shoal.arrays import FloatArray, LongArray
 from shoal.bound.raising import Raising
 from shoal.bound.separation import Separation
+from shoal.bound.sums import total_of
 from shoal.bound.working_set import WorkingSet
 
 Share = Callable[[float], None]
@@ -93,7 +94,11 @@ PLANS = {
 
 
 def feasible_prices(
-    separation: Separation, plan: Plan, tick: Share, start: LongArray | None = None
+    separation: Separation,
+    plan: Plan,
+    tick: Share,
+    start: LongArray | None = None,
+    later: Callable[[], LongArray] | None = None,
 ) -> LongArray | None:
     """Return feasible prices with a high sum, in fixed-point steps; None if the first pass takes too long.
 
@@ -105,20 +110,30 @@ def feasible_prices(
         Called with the share that is done.
     start : ndarray of int64, optional
         Feasible prices to begin with; the sum is never lower than theirs.
+    later : callable, optional
+        Makes feasible prices, which takes a while: only asked where passes end before the ascent. Then the
+        sum is never lower than theirs.
     """
-    return Ascent(separation, plan, tick, start).run()
+    return Ascent(separation, plan, tick, start, later).run()
 
 
 class Ascent:
     """The best feasible prices so far, and the boxes that matter."""
 
-    def __init__(self, separation: Separation, plan: Plan, tick: Share, start: LongArray | None) -> None:
+    def __init__(
+        self,
+        separation: Separation,
+        plan: Plan,
+        tick: Share,
+        start: LongArray | None,
+        later: Callable[[], LongArray] | None = None,
+    ) -> None:
         plan = replace(plan, work=min(plan.work, WORK_FOR_ONE * separation.m))
         self._separation, self._plan, self._tick = separation, plan, tick
         self._k, self._size = separation.k, separation.priced.size
         self._boxes = WorkingSet(separation)
         self._work = 0
-        self._best = start
+        self._best, self._later = start, later
         self._prices = np.zeros(separation.m, np.int64) if start is None else start
         self._reach, self._wanted = _REACH, float(_FIRST_STEPS)
         self._direction = np.zeros(separation.m)
@@ -134,7 +149,7 @@ class Ascent:
             if excess is None and number == 0:
                 return self._raised()
             if excess is None or self._work >= self._plan.work:
-                return self._best
+                return self._or_later()
             if number + 1 < self._plan.passes:
                 further = _FURTHER if number + 2 < self._plan.passes else 1.0
                 self._prices = self._prices - _whole(further * self._up(excess))
@@ -153,8 +168,23 @@ class Ascent:
                 break
             self._adapt(has_gained=self._total(self._best) > before)
 
+    def _or_later(self) -> LongArray | None:
+        """Return the best prices, or those that take a while if they are better."""
+        if self._later is not None:
+            others = self._later()
+            if self._best is None or self._total(others) > self._total(self._best):
+                self._best = others
+        return self._best
+
     def _raised(self) -> LongArray | None:
-        """Raise the first prices in cheaper passes; None if there is no time for any."""
+        """Raise the first prices in cheaper passes; None if there is no time for any.
+
+        Also None where prices that take a while are to be raised by bunches of values instead.
+        """
+        if self._best is None and self._later is not None:
+            if len(self._separation.priced.span) > 1:
+                return None
+            self._prices = self._best = self._later()
         work, whole = self._plan.work + self._plan.work // 2, self._separation.whole
         raising = Raising(self._prices, self._size, self._k, whole, work, self._tick)
         raising.by(self._separation)
@@ -167,7 +197,7 @@ class Ascent:
 
     def _total(self, prices: LongArray | None) -> float:
         assert prices is not None
-        return float(prices.astype(np.float64) @ self._size)
+        return total_of(prices, self._size)
 
     def _up(self, excess: LongArray) -> LongArray:
         """Divide by k, rounding up."""
@@ -260,7 +290,7 @@ class Ascent:
             is_first = not self._direction.any()
             self._direction = slope if is_first else momentum * self._direction + (1 - momentum) * slope
             gap = (1 + beyond) * max(highest, self._total(self._best)) - total
-            step = 0.5 * gap / max(1e-9, float(self._size @ self._direction**2))
+            step = 0.5 * gap / max(1e-9, total_of(self._direction**2, self._size))
             self._prices = self._prices - v + self._move(step)
         self._prices = best
 

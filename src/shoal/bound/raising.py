@@ -28,6 +28,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.bound.separation import Separation
+from shoal.bound.sums import total_of
 from shoal.bound.working_set import WorkingSet
 
 Share = Callable[[float], None]
@@ -119,7 +120,7 @@ class Raising:
 
     @property
     def _total(self) -> float:
-        return float(self.prices.astype(np.float64) @ self._size)
+        return total_of(self.prices, self._size)
 
     def _known(self, separation: Separation, boxes: WorkingSet, prices: LongArray, least: int) -> LongArray:
         """Return k times v of each row, of known boxes, but no less than a floor; above 0 it is enough."""

@@ -36,6 +36,7 @@ import numpy.typing as npt
 from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.bound.confidence import lower_limit
 from shoal.bound.scans import Scans, Share
+from shoal.bound.sums import total_of
 from shoal.table.fixed import FixedColumns
 
 Draw = Callable[[int], LongArray]  # draws so many rows independently, and returns their tuples
@@ -125,7 +126,7 @@ class SampledPrices:
         # Excess is overestimated where a search was given up; it is never above the highest.
         above = np.maximum(0.0, terms - prices[drawn] + highest)
         limit = lower_limit(above, error) - highest
-        mean = float(prices.astype(np.float64) @ self._scans.size) / float(self._scans.size.sum())
+        mean = total_of(prices, self._scans.size) / float(self._scans.size.sum())
         return Sampled(mean + limit, len(drawn))
 
     def prices(self) -> list[LongArray]:

@@ -148,13 +148,14 @@ class Scans:
         self._scratch.put(scratch)
 
     def _new_scratch(self) -> tuple[Any, Any]:
-        from shoal.kernels.nearest import empty_scan
+        from shoal.kernels.nearest import SOME, empty_scan
         from shoal.kernels.smallest_box import empty_search
 
         trees = self.fixed.trees
         most = np.append(self.fixed.span, trees.height[trees.node_at]).astype(np.int32)  # roots come first
         scan = empty_scan(self.tuples, len(trees.leaf_node), self.k)
-        return scan, empty_search(most, min(self.m, _MAX_CANDIDATES))
+        # A first box is sought among as many as the rows it needs, however large k is.
+        return scan, empty_search(most, min(self.m, max(_MAX_CANDIDATES, SOME * self.k)))
 
 
 def tuples_of(values: IntArray, sizes: LongArray, span: IntArray) -> Any:

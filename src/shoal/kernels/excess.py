@@ -4,7 +4,8 @@ The excess of a box with at least k rows is the sum of the k highest prices insi
 All boxes are gone through, column by column: trees first, then ranges. A tree is cut at each height into its
 highest nodes there, and a box takes one of them. A range is cut into blocks of first and of last values,
 which are halved until each is one value; in the last range, all last values of a first value are gone
-through in one sweep. In the other ranges, neighbouring values may be taken together: then a box holds all of
+through in one sweep, and where it has many values, no further than `kernels.reach` says.
+In the other ranges, neighbouring values may be taken together: then a box holds all of
 them, costs what the nearest ends are apart, and has at least the excess of any box that it stands for.
 
 What is settled so far costs something, and no box inside can have more excess than the k highest prices of
@@ -19,13 +20,16 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.sorting import sort_front
+from shoal.kernels.reach import fill_rooms
+from shoal.kernels.sorting import add_to_heap, drop_least, sort_front
 
 STEPS_LEFT = 0  # of the state of a walk
 ENOUGH = 1  # also of the state: an excess above it need not be known exactly
 LOWEST = -(1 << 62)  # excess of a tuple for which no box has been found
 HIGHEST = 1 << 61  # excess of a tuple that has more than enough
 _HALVINGS = 66  # open blocks of one range: two for each halving of first and of last values
+_MANY = 256  # values of the last range: with more, halving may take too long,
+_LONG = 64  # which is so many steps for each row
 _NARROWED = 3  # times that a sweep's room is computed again
 
 
@@ -74,10 +78,14 @@ class Walk(NamedTuple):
     place: np.ndarray  # int64 (m): positions, by value
     place_by_price: np.ndarray  # int64 (m): positions, by price
     rank_at: np.ndarray  # int64 (m): ranks, by value
-    taken: np.ndarray  # int64 (m + 1): rows with each rank that the sweep has passed
+    heap: np.ndarray  # int64 (m + 1): ranks of the rows passed with the highest prices
     start: np.ndarray  # int64 (m + 1): where first values begin
     found: np.ndarray  # int64 (m): excess by last value
     found_end: np.ndarray  # int64 (m): where the last value ends
+    by_rank: np.ndarray  # int64 (m): of a range with many values (`kernels.reach`): rows, highest price first
+    top: np.ndarray  # int64 (m + halvings): of each block: the sum of its k highest prices
+    lacking: np.ndarray  # int64 (m + halvings): rows that it has fewer than k
+    rooms: np.ndarray  # int64 (2 m): what boxes may cost that begin with a row
     room: np.ndarray  # int64 (halvings, 3): open blocks of first values: from, to, the room left
     state: np.ndarray  # int64 (2): STEPS_LEFT, ENOUGH
 
@@ -88,7 +96,7 @@ def empty_walk(priced: Priced) -> Walk:
     lists = np.zeros((2, n + 2, m), np.int32)
     begin, end, cost, most, least = np.zeros((5, n + 2), np.int64)
     level, part, n_parts, n_open, lo, hi = np.zeros((6, max(n, 1)), np.int64)
-    numbers = np.zeros((11, m + 1), np.int64)
+    numbers = np.zeros((12, m + 1), np.int64)
     return Walk(
         price=numbers[0, :m], by_price=lists[0], by_value=lists[1], begin=begin, end=end, cost=cost,
         most=most, least=least, level=level, part=part, n_parts=n_parts,
@@ -97,8 +105,10 @@ def empty_walk(priced: Priced) -> Walk:
         to_value=numbers[2, :m], slot=np.full(len(priced.height), -1, np.int32),
         value=np.zeros((n, m), np.int64), n_open=n_open, block=np.zeros((n, _HALVINGS, 4), np.int64),
         lo=lo, hi=hi, rank=numbers[3, :m], place=numbers[4, :m], place_by_price=numbers[5, :m],
-        rank_at=numbers[6, :m], taken=numbers[7], start=numbers[8], found=numbers[9, :m],
-        found_end=numbers[10, :m], room=np.zeros((_HALVINGS, 3), np.int64),
+        rank_at=numbers[6, :m], heap=numbers[7], start=numbers[8], found=numbers[9, :m],
+        found_end=numbers[10, :m], by_rank=numbers[11, :m],
+        top=np.zeros(m + _HALVINGS, np.int64), lacking=np.zeros(m + _HALVINGS, np.int64),
+        rooms=np.zeros(2 * m, np.int64), room=np.zeros((_HALVINGS, 3), np.int64),
         state=np.array([0, HIGHEST]),
     )  # fmt: skip
 
@@ -176,7 +186,7 @@ def least_excess(walk, depth, excess):
 def next_part(priced, walk, depth, k, margin, excess):
     """Open the next part of a tree in which a row may have more excess; return whether there is one."""
     while True:
-        while walk.part[depth] < walk.n_parts[depth]:
+        while walk.part[depth] < walk.n_parts[depth] and walk.state[STEPS_LEFT] >= 0:
             part = walk.part[depth]
             walk.part[depth] += 1
             node = walk.part_node[depth, part]
@@ -194,7 +204,7 @@ def next_part(priced, walk, depth, k, margin, excess):
                 walk.hi[depth] = node
                 return True
         walk.level[depth] += 1
-        if walk.level[depth] >= priced.level_at[depth + 1]:
+        if walk.level[depth] >= priced.level_at[depth + 1] or walk.state[STEPS_LEFT] < 0:
             return False
         cut_tree(priced, walk, depth)
 
@@ -278,7 +288,7 @@ def least_between(priced, walk, depth, low, high, excess):
 def next_interval(priced, walk, depth, n_tree, k, margin, excess):
     """Open the next interval of a range in which a row may have more excess; return whether there is one."""
     value, block, col = walk.value[depth], walk.block[depth], depth - n_tree
-    while walk.n_open[depth] > 0:
+    while walk.n_open[depth] > 0 and walk.state[STEPS_LEFT] >= 0:
         walk.n_open[depth] -= 1
         top = walk.n_open[depth]
         from_first, from_last = block[top, 0], min(block[top, 1], block[top, 3])
@@ -375,13 +385,12 @@ def narrowed(priced, walk, depth, k, first, last, span, margin, room):
 def sweep(priced, walk, depth, k, at, span, room):
     """Find the excess of every box that begins with the value at a place, by its last value.
 
-    Returns how many there are. Writes `walk`. The k highest prices among the rows passed are those above
-    rank `low`, and so many rows of that rank as are still lacking.
+    Returns how many there are. Writes `walk`. The rows with the k highest prices among those passed are in a
+    heap; of the tuple with the lowest price, some rows may be too many.
     """
     begin, n = walk.begin[depth], walk.end[depth] - walk.begin[depth]
-    first, x = walk.place[at], at
-    rows, low, above, total, n_found = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    end = begin + n
+    first, x, end, heap = walk.place[at], at, walk.end[depth], walk.heap
+    rows, n_held, total, n_found = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     while x < n:
         place = walk.place[x]
         wide = min(place - first, span)
@@ -389,26 +398,26 @@ def sweep(priced, walk, depth, k, at, span, room):
             break
         while x < n and walk.place[x] == place:
             one, rank = walk.by_value[depth, begin + x], walk.rank_at[x]
-            size = priced.size[one]
-            walk.taken[rank] = size
-            rows += size
-            if rank > low:
-                above += size
-                total += size * walk.price[one]
             x += 1
-        while above >= k:
-            low += 1
-            size = walk.taken[low]
-            if size > 0:
-                above -= size
-                total -= size * walk.price[walk.by_price[depth, end - low]]
+            if rows >= k and rank < heap[0]:
+                continue
+            add_to_heap(heap, n_held, rank)
+            n_held += 1
+            rows += priced.size[one]
+            total += priced.size[one] * walk.price[one]
+            lowest = walk.by_price[depth, end - heap[0]]
+            while rows - priced.size[lowest] >= k:
+                drop_least(heap, n_held)
+                n_held -= 1
+                rows -= priced.size[lowest]
+                total -= priced.size[lowest] * walk.price[lowest]
+                lowest = walk.by_price[depth, end - heap[0]]
         if rows >= k:
-            lowest = walk.price[walk.by_price[depth, end - low]]
-            walk.found[n_found] = total + (k - above) * lowest - k * (walk.cost[depth] + wide)
+            lowest = walk.by_price[depth, end - heap[0]]
+            most = total - (rows - k) * walk.price[lowest]
+            walk.found[n_found] = most - k * (walk.cost[depth] + wide)
             walk.found_end[n_found] = x
             n_found += 1
-    for y in range(at, x):
-        walk.taken[walk.rank_at[y]] = 0
     walk.state[STEPS_LEFT] -= 2 * (x - at)
     return n_found
 
@@ -451,16 +460,17 @@ def raise_excess(priced, walk, depth, at, n_found, margin, excess, box):
 
 
 @inner
-def sweep_range(priced, walk, depth, k, margin, excess, box):
-    """Go through all intervals of the last range: halve blocks of first values, and sweep from each."""
+def sweep_halves(priced, walk, depth, k, n_starts, margin, excess, box):
+    """Halve blocks of first values, and sweep from each; return whether that is done, or takes too long."""
     span = np.int64(priced.span[priced.span.shape[0] - 1])
-    n_starts = rank_rows(priced, walk, depth)
-    walk.state[STEPS_LEFT] -= 3 * (walk.end[depth] - walk.begin[depth])
+    least_left = walk.state[STEPS_LEFT] - _LONG * (walk.end[depth] - walk.begin[depth])
     room, n_open = walk.room, 1
     room[0, 0], room[0, 1] = 0, n_starts - 1
     room[0, 2] = walk.most[depth] - k * walk.cost[depth] - walk.least[depth] - margin
     is_whole = True
     while n_open > 0:
+        if walk.state[STEPS_LEFT] < (least_left if n_starts > _MANY else 0):
+            return False
         n_open -= 1
         begin, end, left = room[n_open, 0], room[n_open, 1], room[n_open, 2]
         if not is_whole:
@@ -478,6 +488,71 @@ def sweep_range(priced, walk, depth, k, margin, excess, box):
         at = walk.start[begin]
         n_found = sweep(priced, walk, depth, k, at, span, left)
         raise_excess(priced, walk, depth, at, n_found, margin, excess, box)
+    return True
+
+
+@inner
+def fill_windows(priced, walk, depth, k, n_starts):
+    """Give some first values room for as many values as hold k rows, so that each row is in such a box.
+
+    Writes `walk.rooms`.
+    """
+    span = np.int64(priced.span[priced.span.shape[0] - 1])
+    begin, n = walk.begin[depth], walk.end[depth] - walk.begin[depth]
+    for at in range(n, 2 * n):
+        walk.rooms[at] = 0
+    first, stop, rows, x = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    while stop < n_starts:
+        while stop < n_starts and rows < k:
+            end = walk.start[stop + 1] if stop + 1 < n_starts else n
+            while x < end:
+                rows += priced.size[walk.by_value[depth, begin + x]]
+                x += 1
+            stop += 1
+        while rows < k and first > 0:
+            first -= 1
+            for y in range(walk.start[first], walk.start[first + 1]):
+                rows += priced.size[walk.by_value[depth, begin + y]]
+        at = walk.start[first]
+        walk.rooms[n + at] = k * min(walk.place[x - 1] - walk.place[at], span) + 1
+        following = first + max(1, (stop - first) // 2)
+        for y in range(at, walk.start[following] if following < n_starts else n):
+            rows -= priced.size[walk.by_value[depth, begin + y]]
+        first = following
+    walk.state[STEPS_LEFT] -= 3 * n
+
+
+@inner
+def sweep_rooms(priced, walk, depth, k, n_starts, margin, excess, box):
+    """Sweep from each first value as far as there is room."""
+    span, n = np.int64(priced.span[priced.span.shape[0] - 1]), walk.end[depth] - walk.begin[depth]
+    for turn in range(n_starts):
+        at = walk.start[turn]
+        if walk.rooms[n + at] > 0 and walk.state[STEPS_LEFT] >= 0:
+            n_found = sweep(priced, walk, depth, k, at, span, walk.rooms[n + at])
+            raise_excess(priced, walk, depth, at, n_found, margin, excess, box)
+
+
+@inner
+def sweep_range(priced, walk, depth, k, margin, excess, box):
+    """Go through all intervals of the last range.
+
+    Halving is quick where few values are left, or few can matter. Elsewhere rows get a fair excess first, and
+    then tell how far sweeps have to go.
+    """
+    n = walk.end[depth] - walk.begin[depth]
+    n_starts = rank_rows(priced, walk, depth)
+    walk.state[STEPS_LEFT] -= 3 * n
+    if sweep_halves(priced, walk, depth, k, n_starts, margin, excess, box):
+        return
+    for turn in range(2):
+        if walk.state[STEPS_LEFT] < 0:
+            return
+        if turn == 0:
+            fill_windows(priced, walk, depth, k, n_starts)
+        else:
+            walk.state[STEPS_LEFT] -= fill_rooms(priced, walk, depth, n, k, margin, excess)
+        sweep_rooms(priced, walk, depth, k, n_starts, margin, excess, box)
 
 
 @inner
@@ -548,4 +623,4 @@ def greatest_excess(priced, k, margin, share, n_shares, walk, excess, box):
                 open_depth(priced, walk, depth, n_tree)
         else:
             depth -= 1
-    return True
+    return walk.state[STEPS_LEFT] >= 0

@@ -355,7 +355,10 @@ def outermost(search, prices, col, sign):
 
 @inner
 def peel(search, prices, n, k):
-    """Return the excess of a good box: of all candidates, less those that make it wide, one by one."""
+    """Return the excess of a good box: of all candidates, less those that make it wide, one by one.
+
+    That takes as many steps as candidates squared: with a large k it may end before it has tried all.
+    """
     prices.begin[0], prices.end[0] = 0, n
     for at in range(n):
         prices.left[at] = np.uint32(at)
@@ -374,7 +377,7 @@ def peel(search, prices, n, k):
                     gain, out = less, who
             cost += min(wide, np.int64(search.most[col]))
         best = max(best, total - k * cost)
-        if out < 0:
+        if out < 0 or search.state[STEPS_LEFT] < 0:
             return best
         for at in range(out + 1, prices.end[0]):
             prices.left[at - 1] = prices.left[at]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shoal.kernels.compiling import inner
 
 
@@ -78,3 +80,31 @@ def first_least(values, n):
         if values[at] < least:
             least, best = values[at], at
     return best
+
+
+@inner
+def add_to_heap(heap, n, key):
+    """Add a key to a heap of n, the least of which comes first. Writes `heap`."""
+    at = np.int64(n)
+    while at > 0:
+        above = (at - 1) >> 1
+        if heap[above] <= key:
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = key
+
+
+@inner
+def drop_least(heap, n):
+    """Take the least key out of a heap of n. Writes `heap`."""
+    key, at, below, left = heap[n - 1], np.int64(0), np.int64(1), n - 1
+    while below < left:
+        if below + 1 < left and heap[below + 1] < heap[below]:
+            below += 1
+        if heap[below] >= key:
+            break
+        heap[at] = heap[below]
+        at = below
+        below = 2 * at + 1
+    heap[at] = key
