@@ -21,7 +21,7 @@ Settled here:
   that has lost all rows keeps its centre, and may get rows again.
 - D_j is the total over the rows of weight_j * d_j to the *new* centre of the row's class. With beta = 2,
   w_j = 1 / sum_t (D_j / D_t), over the columns t with D_t > 0. A column with D_j = 0 gets w_j = 0. When all
-  D_j are 0, the w_j stay as they were.
+  D_j are 0, the w_j stay as they were. Beta plays no part in the distance above, which has w_j, not w_j^beta.
 - Merging, after the last round: empty classes vanish. While a class has fewer than k rows, the smallest one
   (ties: the lowest number) merges as a whole into the class where IL(union) - IL(one) - IL(other) is least
   (ties: the lowest number), whatever that one's size. The union keeps the receiver's number. IL has the

@@ -30,13 +30,16 @@ class CMeans(Clusterer[CMeansOptions]):
 
     Notes
     -----
-    After [chiu2007]_, with beta = 2: w_j = 1 / sum_t (D_j / D_t), where D_j is the distance in
-    column j of all rows to their centres; a column without any has weight 0. The original is for
-    numeric columns only: here a centre has the most frequent value of a categorical column, and
-    distances go through its tree. Settled here: weights start alike; they are rounded to 1/1024 and
-    means to the fixed-point grid, so that equal costs are equal; the smallest class merges first,
-    as a whole. The weights may alternate for ever: a column that fits exactly gets weight 0, fits no
-    more, and so on; `rounds` ends it.
+    After descriptions of [chiu2007]_, whose formulas we have not seen. Weights: w_j = 1 / sum_t (D_j /
+    D_t), where D_j is the distance in column j of all rows to their centres; a column without any has
+    weight 0. This is the formula of W-k-means [huang2005]_ with beta = 2. But rows are assigned by w_j,
+    not by its square, and distances are absolute, not squared: the rounds lower the product of all D_j,
+    apart from what rounding and means (rather than medians) add. The original is for numeric columns
+    only: here a centre has the most frequent value of a categorical column, and distances go through
+    its tree. Settled here: weights start alike; they are rounded to 1/1024 and means to the fixed-point
+    grid, so that equal costs are equal; the smallest class merges first, as a whole. The weights may
+    alternate for ever: a column that fits exactly gets weight 0, fits no more, and so on; `rounds` ends
+    it.
 
     Every class has at least k rows, because smaller ones are merged.
 
@@ -51,6 +54,8 @@ class CMeans(Clusterer[CMeansOptions]):
     ----------
     .. [chiu2007] Chiu, Tsai. A k-Anonymity Clustering Method for Effective Data Privacy
        Preservation. ADMA 2007. doi:10.1007/978-3-540-73871-8_10
+    .. [huang2005] Huang, Ng, Rong, Li. Automated Variable Weighting in k-Means Type Clustering. IEEE
+       Transactions on Pattern Analysis and Machine Intelligence 27(5), 2005. doi:10.1109/TPAMI.2005.95
     """
 
     options_type = CMeansOptions
