@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.verifier.spark.session import spark_session, why_not_installed
+from shoal.verifier.spark.installed import why_not_installed
+from shoal.verifier.spark.session import spark_session
 from tests.profiles import IS_SLOW
 
 # Two workers that are processes of their own, as on a cluster; they take long to start.
