@@ -84,3 +84,17 @@ def test_what_spark_is_configured_to_is_found_before_it_starts(
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "none"))
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     assert configured() == {}
+
+
+@pytest.mark.parametrize("how", ["the environment", "a setting", "a master"])
+def test_sessions_of_connect_are_refused(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr("shoal.verifier.spark.session.why_not_installed", lambda: "")
+    if how == "the environment":
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host")
+    conf = {"spark.remote": "sc://host"} if how == "a setting" else {}
+
+    with pytest.raises(RecipeError) as caught:
+        spark_session("sc://host" if how == "a master" else None, conf)
+
+    assert caught.value.code == "recipe.not_available"
+    assert caught.value.message == "The engine `spark` does not run on Spark Connect."

@@ -71,6 +71,7 @@ def test_what_is_set_leaves_the_configuration_alone() -> None:
     }  # fmt: skip
     settings = session._settings(None, {"spark.app.name": "x"}, others)
     assert settings == {
+        "spark.api.mode": "classic",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.app.name": "x",

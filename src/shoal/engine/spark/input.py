@@ -17,6 +17,14 @@ def is_spark(data: Any) -> bool:
     return any(base.__module__.startswith("pyspark.sql") for base in type(data).__mro__)
 
 
+def refuse_connect(data: Any) -> None:
+    """Refuse a DataFrame of Spark Connect, which has no jobs to cancel and no partitions to count."""
+    if any(base.__module__.startswith("pyspark.sql.connect") for base in type(data).__mro__):
+        message = "The engine `spark` does not take DataFrames of Spark Connect."
+        hint = "make it in a classic session, without SPARK_REMOTE, or write it to a file that shoal reads"
+        raise RecipeError("recipe.not_available", message, hint)
+
+
 def read_input(spark: Any, recipe: Recipe) -> Any:
     """Read the input of a recipe into a Spark DataFrame."""
     given = recipe.input

@@ -28,6 +28,7 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.app.name": "shoal",
+    "spark.api.mode": "classic",  # what some installations start instead is a session of Connect
 }
 _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 # Whatever a session is set to: names that differ in case are two, times are in UTC, a number that does not
@@ -60,6 +61,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         When PySpark or Java is not installed, or Spark does not start.
     """
     _check_installed()
+    _refuse_connect(master, conf or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with without_warnings(), tempfile.TemporaryFile() as said:
         try:
@@ -147,6 +149,16 @@ def _check_installed() -> None:
     if reason:
         message = f"The engine `spark` cannot be used: {reason}."
         raise RecipeError("recipe.not_available", message, _HINT)
+
+
+def _refuse_connect(master: str | None, conf: Mapping[str, str]) -> None:
+    """Refuse to start a session of Spark Connect, which the engine cannot use."""
+    if {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & set(os.environ) or (
+        "spark.remote" in conf or (master or "").startswith("sc://")
+    ):
+        message = "The engine `spark` does not run on Spark Connect."
+        hint = "name a classic master, such as spark://host:7077 or local[4], and unset SPARK_REMOTE"
+        raise RecipeError("recipe.not_available", message, hint)
 
 
 @contextmanager
