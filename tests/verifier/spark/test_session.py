@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe
-from shoal.verifier.spark import session, verify_folder
+from shoal.verifier.spark import classes, session, verify_folder
 from tests.profiles import slow
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import write_manifest, write_parts
@@ -123,6 +123,14 @@ def test_spark_says_nothing_unless_it_is_asked_to(spark: Any) -> None:
     ended = started("local[1]", {})
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "log" in started("local[1]", {"spark.log.level": "WARN"}).stderr
+
+
+@pytest.mark.parametrize(
+    ("master", "is_local"), [("local", True), ("local[*]", True), ("local-cluster[2,1,1024]", False)]
+)
+def test_workers_that_are_processes_may_be_lost(master: str, is_local: bool) -> None:
+    spark: Any = SimpleNamespace(conf={"spark.master": master})
+    assert classes._is_local(spark) == is_local
 
 
 @slow
