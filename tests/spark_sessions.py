@@ -23,7 +23,8 @@ SETTINGS = {
     # Compiling a query takes longer than to run it on a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+    # Starts sooner, and does not compile the long methods of tables of a few rows.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+DontCompileHugeMethods",
     "spark.driver.memory": "1g",
     "spark.shuffle.compress": "false",
     "spark.locality.wait": "0",
