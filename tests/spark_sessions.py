@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.verifier.spark.session import spark_session, why_not_installed
+from shoal.verifier.spark.installed import why_not_installed
+from shoal.verifier.spark.session import spark_session
 from tests.profiles import IS_SLOW
 
 # Two workers that are processes of their own, as on a cluster; they take long to start.
@@ -22,7 +23,8 @@ SETTINGS = {
     # Compiling a query takes longer than to run it on a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+    # Starts sooner, and does not compile the long methods of tables of a few rows.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+DontCompileHugeMethods",
     "spark.driver.memory": "1g",
     "spark.shuffle.compress": "false",
     "spark.locality.wait": "0",

@@ -15,7 +15,7 @@ from shoal.cluster.clusterer import check_feasible
 from shoal.composition.companions import Companions
 from shoal.composition.earlier import earlier_files
 from shoal.dangers import Danger, Scene, Values, find_rules, refuse, unique_raw, warn_of
-from shoal.engine.spark.input import is_spark
+from shoal.engine.spark.input import is_spark, refuse_connect
 from shoal.errors import DataError
 from shoal.protect.entries import with_released_names
 from shoal.protect.protecting import protect
@@ -57,6 +57,7 @@ def prepare(
     if recipe.engine.name == "spark" or is_spark(data):
         from shoal.workflow.distributed import make_distributed
 
+        refuse_connect(data)
         return make_distributed(data, recipe, also=also, bound=bound, progress=progress, show_plan=show_plan)
     ledger = read_ledger(recipe, target or recipe.output.path)
     also = with_ledger(also, [] if ledger is None else ledger.manifests)

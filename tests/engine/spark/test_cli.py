@@ -15,7 +15,7 @@ from shoal.cli.main import app
 from shoal.engine.spark.input import read_input
 from shoal.errors import DataError
 from shoal.recipe import Recipe
-from tests.engine.spark.made import people, persisted, recipe, texts
+from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
 from tests.profiles import slow
 
 N_ROWS = 400
@@ -126,6 +126,31 @@ def test_the_command_writes_what_one_machine_writes(
     header = parts[0][0]
     assert header + "\n" + "".join(lines for _, _, lines in parts) == whole.read_text(encoding="utf-8")
     assert (told["loss"], told["classes"]) == (pytest.approx(here["loss"]), here["classes"])
+
+
+@slow
+@pytest.mark.parametrize("form", ["orc", "a table"])
+def test_orc_and_tables_of_the_catalog_are_released_alike(spark: Any, tmp_path: Path, form: str) -> None:
+    table = pl.DataFrame({"age": [at * 7 % 60 for at in range(300)], "ill": ["a", "b", "c"] * 100})
+    frame = in_spark(spark, table)
+    place = tmp_path / "in.orc"
+    if form == "orc":
+        frame.write.orc(str(place))
+        given = {"path": str(place)}
+    else:
+        frame.write.option("path", str(tmp_path / "stored")).saveAsTable("shoal_people")
+        given = {"table": "shoal_people"}
+    flags = {"engine": {"cell_rows": 100}, "method": {"name": "mondrian"}, "input": given}
+    asked = Recipe.from_roles(quasi=["age"], sensitive=["ill"], k=4, changes=flags)
+    file = tmp_path / "recipe.toml"
+    file.write_text(asked.to_toml(), encoding="utf-8")
+    try:
+        status, told = run(file, "--engine", "spark", "-o", tmp_path / "out.parquet")
+    finally:
+        spark.sql("DROP TABLE IF EXISTS shoal_people")
+    assert (status, told.get("rows")) == (0, 300), told
+    released = pl.read_parquet(tmp_path / "out.parquet" / "*.parquet")
+    assert texts(released.columns, released.rows()) == by_local(table, asked.changed({"input": {}}))
 
 
 def test_the_command_refuses_without_starting(spark: Any, inputs: Path, tmp_path: Path) -> None:

@@ -116,6 +116,16 @@ def test_a_frame_in_spark_is_held_to_the_same(spark: Any, tmp_path: Path) -> Non
     )  # fmt: skip
 
 
+def test_frames_of_connect_are_refused() -> None:
+    """Connect has no jobs that could be cancelled; a class from its module is enough to see that."""
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(RecipeError) as caught:
+        shoal.anonymize(frame, quasi=["age"], k=2)
+    assert caught.value.code == "recipe.not_available"
+    assert "Spark Connect" in caught.value.message
+    assert "classic" in caught.value.hint
+
+
 def test_odd_columns_are_refused_by_name(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = in_spark(spark, TABLE)
     twice = frame.select("age", "age")

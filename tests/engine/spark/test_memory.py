@@ -1,5 +1,6 @@
 """Whether a cell fits into the memory of a worker, without Spark: its settings are all that is asked."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import shoal
 from shoal.engine.cells.counts import CellCount
 from shoal.engine.cells.planning import Plan
 from shoal.engine.cells.tree import Partition
+from shoal.engine.spark import machine
 from shoal.engine.spark.memory import refuse_large, refuse_small_workers, worker_bytes
 from shoal.errors import DataError
 from shoal.recipe import Recipe
@@ -36,15 +38,64 @@ def book():
         ({"executor__memoryOverhead": "600"}, 600 * MIB),
         ({"executor__memory": "8g"}, 8192 * MIB // 10),
         ({"executor__memory": "1g"}, 384 * MIB),
+        ({"executor__memory": "1g", "executor__minMemoryOverhead": "500m"}, 500 * MIB),
+        ({"executor__memory": "8g", "executor__memoryOverheadFactor": "0.25"}, 2048 * MIB),
+        ({"executor__memory": "8g", "kubernetes__memoryOverheadFactor": "0.25"}, 8192 * MIB // 10),
     ],
 )
 def test_the_memory_of_a_task_follows_from_the_settings(conf, expected):
     assert worker_bytes(session(master="yarn", **conf)) == expected
 
 
-def test_a_standalone_cluster_limits_nothing_unless_it_is_told_to():
-    assert worker_bytes(session(master="spark://host:7077", executor__memory="1g")) is None
-    assert worker_bytes(session(master="spark://host:7077", executor__memoryOverhead="1g")) == 1024 * MIB
+@pytest.mark.parametrize(
+    ("conf", "share"),
+    [
+        ({}, 0.1),
+        ({"submit__deployMode": "cluster"}, 0.4),
+        ({"submit__deployMode": "cluster", "kubernetes__memoryOverheadFactor": "0.2"}, 0.2),
+        ({"executor__memoryOverheadFactor": "0.3", "kubernetes__memoryOverheadFactor": "0.2"}, 0.3),
+    ],
+)
+def test_kubernetes_gives_python_a_share_of_its_own(conf, share):
+    spark = session(master="k8s://https://host", executor__memory="10g", **conf)
+    assert worker_bytes(spark) == int(10240 * MIB * share)
+
+
+@pytest.mark.parametrize("master", ["spark://host:7077", "local-cluster[2,1,2048]"])
+def test_a_standalone_cluster_limits_nothing_unless_it_is_told_to(master):
+    assert worker_bytes(session(master=master, executor__memory="1g")) is None
+    told = session(master=master, executor__memoryOverhead="1g", executor__cores="2")
+    assert worker_bytes(told) == 512 * MIB
+
+
+def test_an_executor_that_takes_all_cores_of_its_worker_runs_nobody_knows_how_many_tasks():
+    """A standalone cluster does so by default; a limit of all tasks together is not that of one."""
+    overhead = {"executor__memoryOverhead": "1g"}
+    assert worker_bytes(session(master="spark://host:7077", **overhead)) is None
+    assert worker_bytes(session(master="local-cluster[2,4,2048]", **overhead)) == 256 * MIB
+    limited = session(master="spark://host:7077", executor__pyspark__memory="4g")
+    assert worker_bytes(limited) is None
+    refuse_small_workers(limited)
+    with pytest.raises(DataError, match=r"may map 2\.0 GiB"):
+        refuse_small_workers(session(master="spark://host:7077", executor__pyspark__memory="2g"))
+
+
+def test_the_limit_of_a_container_is_that_of_the_machine(monkeypatch, tmp_path):
+    own, groups = tmp_path / "own", tmp_path / "groups"
+    (groups / "a" / "b").mkdir(parents=True)
+    (groups / "memory").mkdir()
+    monkeypatch.setattr(machine, "_OWN", own)
+    monkeypatch.setattr(machine, "_GROUPS", groups)
+    whole = machine.machine_bytes()
+    (groups / "a" / "memory.max").write_text("2097152\n")
+    (groups / "a" / "b" / "memory.max").write_text("max\n")
+    (groups / "memory" / "memory.limit_in_bytes").write_text("1048576\n")
+    assert machine.machine_bytes() == whole  # it is in none of them
+    own.write_text("0::/a/b\n")
+    assert machine.machine_bytes() == 2 * MIB
+    assert worker_bytes(session(master="local[2]")) == 2 * MIB // (os.cpu_count() or 1)
+    own.write_text("9:name=systemd:/\n4:cpu,memory:/of/the/host\n0::/\n")
+    assert machine.machine_bytes() == MIB
 
 
 def test_sizes_below_a_gibibyte_are_told_in_mebibytes():
@@ -117,7 +168,7 @@ def test_the_advice_names_the_setting_that_limits_a_task(conf, cell_rows, hint):
 
 
 def test_on_one_machine_the_advice_is_another_machine(monkeypatch):
-    monkeypatch.setattr("shoal.engine.spark.memory._machine_bytes", lambda: 1 << 30)
+    monkeypatch.setattr("shoal.engine.spark.memory.machine_bytes", lambda: 1 << 30)
     with pytest.raises(DataError, match="use a machine that has more"):
         refuse_large(ONE_CELL, 3_000_000, book(), session(master="local[*]"), 3_000_000, None)
 

@@ -76,6 +76,18 @@ def test_every_method_and_goal_on_three_tables(spark: Any, method: str, goals: s
         assert by_spark(in_spark(spark, table, 2 + seed), asked) == by_local(table, asked)
 
 
+OTHERS = ("oka", "systematic", "cb", "threshold", "c-means")
+
+
+@slow
+@pytest.mark.parametrize("method", OTHERS)
+def test_the_other_methods_release_the_same_rows(spark: Any, method: str) -> None:
+    table = people(600, 20, missing=0.05)
+    asked = recipe(method={"name": method})
+    assert by_spark(in_spark(spark, table), asked) == by_local(table, asked)
+    assert persisted(spark) == 0
+
+
 PAID = {"type": "l-diversity", "column": "salary-class", "l": 2}, {
     "type": "t-closeness", "column": "salary-class", "t": 0.5,
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,26 +16,10 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.errors import DataError, RecipeError
 from shoal.recipe import Recipe
-from shoal.verifier.spark import session, spark_session, verify_folder
+from shoal.verifier.spark import classes, session, verify_folder
 from tests.profiles import slow
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import write_manifest, write_parts
-
-
-@pytest.mark.parametrize("lacking", ["PySpark is not installed", "Java is not installed"])
-def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
-    if lacking.startswith("PySpark"):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    else:
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-        monkeypatch.setenv("JAVA_HOME", "/nowhere")
-
-    with pytest.raises(RecipeError) as caught:
-        spark_session("local[1]")
-
-    assert lacking in caught.value.message
-    assert 'pip install "shoal[spark]"' in caught.value.hint
-    assert "Java 17" in caught.value.hint
 
 
 def started(master: str, conf: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -74,11 +59,78 @@ def test_java_is_ended_when_its_start_is_interrupted() -> None:
     assert gateway.Popen is subprocess.Popen
 
 
+def test_what_is_set_leaves_the_configuration_alone() -> None:
+    """Without a master, Spark runs where it is configured to; options of Java are added to others."""
+    java = "-XX:-DontCompileHugeMethods"
+    settings = session._settings(None, {}, {})
+    assert "spark.master" not in settings
+    assert (settings["spark.ui.enabled"], settings["spark.executor.extraJavaOptions"]) == ("false", java)
+    others = {
+        "spark.master": "yarn", "spark.ui.enabled": "true", "spark.driver.extraJavaOptions": "-Da=b",
+        "spark.executor.extraJavaOptions": "-XX:+DontCompileHugeMethods",
+    }  # fmt: skip
+    settings = session._settings(None, {"spark.app.name": "x"}, others)
+    assert settings == {
+        "spark.api.mode": "classic",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.app.name": "x",
+        "spark.driver.extraJavaOptions": f"{java} -Da=b",
+    }
+    given = session._settings("local[1]", {"spark.driver.extraJavaOptions": "-Dc=d"}, others)
+    assert (given["spark.master"], given["spark.driver.extraJavaOptions"]) == ("local[1]", f"{java} -Dc=d")
+
+
+ASKS = """
+from shoal.verifier.spark import spark_session
+conf = spark_session().sparkContext.getConf()
+keys = ("spark.master", "spark.app.name", "spark.ui.enabled", "spark.executor.extraJavaOptions")
+print("told:", *(" ".join(conf.get(key).split()[-2:]) for key in keys), sep="|")
+"""
+
+
+def told(command: list[str], **environment: str) -> list[str]:
+    """Start Spark without a master in a process of its own; return what it is set to."""
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return next(line for line in ended.stdout.splitlines() if line.startswith("told:")).split("|")[1:]
+
+
+@slow
+def test_spark_runs_where_it_is_configured_to(spark: Any, tmp_path: Path) -> None:
+    from pyspark.find_spark_home import _find_spark_home
+
+    options = "-XX:-DontCompileHugeMethods -Da=b"
+    lines = ["spark.master local[1]", "spark.executor.extraJavaOptions=-Da=b", "spark.ui.enabled: false"]
+    (tmp_path / "spark-defaults.conf").write_text("\n".join(lines), encoding="utf-8")
+    script = tmp_path / "asks.py"
+    script.write_text(ASKS, encoding="utf-8")
+    plain = [sys.executable, "-W", "ignore", str(script)]
+    submit = [str(Path(_find_spark_home(), "bin", "spark-submit")), "--name", "n", str(script)]
+
+    assert told(plain, SPARK_CONF_DIR=str(tmp_path)) == ["local[1]", "shoal", "false", options]
+    assert told(submit, SPARK_CONF_DIR=str(tmp_path), PYSPARK_PYTHON=sys.executable) == [
+        "local[1]", "n", "false", options,
+    ]  # fmt: skip
+    arguments = "--master local[3] --conf spark.executor.extraJavaOptions=-Da=b pyspark-shell"
+    assert told(plain, PYSPARK_SUBMIT_ARGS=arguments) == ["local[3]", "shoal", "false", options]
+    assert told(plain)[0] == "local[*]"
+
+
 @slow
 def test_spark_says_nothing_unless_it_is_asked_to(spark: Any) -> None:
     ended = started("local[1]", {})
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "log" in started("local[1]", {"spark.log.level": "WARN"}).stderr
+
+
+@pytest.mark.parametrize(
+    ("master", "is_local"), [("local", True), ("local[*]", True), ("local-cluster[2,1,1024]", False)]
+)
+def test_workers_that_are_processes_may_be_lost(master: str, is_local: bool) -> None:
+    spark: Any = SimpleNamespace(conf={"spark.master": master})
+    assert classes._is_local(spark) == is_local
 
 
 @slow

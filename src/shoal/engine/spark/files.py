@@ -190,6 +190,6 @@ class WriteFiles:
         at = ordered.select(pl.struct(keys).rle_id()).to_series().to_numpy()
         classes = ordered.select(keys)[np.flatnonzero(np.diff(at, prepend=-1))]
         of_row = np.repeat(at, ordered[ROWS].list.len().to_numpy())
-        rows = ordered[ROWS].explode().struct.unnest().select(others)
+        rows = ordered[ROWS].explode().struct.unnest()
         rows = rows.with_columns(pl.Series("at", of_row)).sort("at", *others, nulls_last=True)
         return classes[rows["at"]].with_columns(rows.select(others))

@@ -74,10 +74,7 @@ class SparkTable:
 
     def spread(self, tasks: int) -> SparkTable:
         """Return the table in at least as many partitions as tasks run at the same time."""
-        if self.scan is not None:
-            return self
-        rdd = getattr(self.frame, "rdd", None)  # a Connect frame has none
-        if rdd is None or rdd.getNumPartitions() >= tasks:
+        if self.scan is not None or self.frame.rdd.getNumPartitions() >= tasks:
             return self
         return SparkTable(self.frame.repartition(2 * tasks), self.names)
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
+from shoal.engine.spark.text import SEPARATORS, read_text
 from shoal.errors import DataError, RecipeError
 from shoal.failures import is_of_spark
-from shoal.recipe import Input, Recipe
+from shoal.recipe import Recipe
 from shoal.table.formats import READABLE
-
-_SEPARATORS = (",", ";", "\t", "|")
-_TEXT = {".csv": None, ".tsv": "\t"}
 
 
 def is_spark(data: Any) -> bool:
     """Return whether data is a Spark DataFrame, without importing Spark."""
     return any(base.__module__.startswith("pyspark.sql") for base in type(data).__mro__)
+
+
+def refuse_connect(data: Any) -> None:
+    """Refuse a DataFrame of Spark Connect, which has no jobs to cancel and no partitions to count."""
+    if any(base.__module__.startswith("pyspark.sql.connect") for base in type(data).__mro__):
+        message = "The engine `spark` does not take DataFrames of Spark Connect."
+        hint = "make it in a classic session, without SPARK_REMOTE, or write it to a file that shoal reads"
+        raise RecipeError("recipe.not_available", message, hint)
 
 
 def read_input(spark: Any, recipe: Recipe) -> Any:
@@ -33,9 +38,8 @@ def read_input(spark: Any, recipe: Recipe) -> Any:
             raise DataError("data.unreadable", message, "check the name and the catalog") from None
     if given.path is None:
         raise RecipeError("recipe.invalid", "The recipe names no input.", 'add [input] path = "..."')
-    place = _place(recipe, given.path)
     try:
-        return _read(spark, place, given)
+        return _read(spark, recipe, given.path)
     except Exception as error:  # Java raises others than PySpark where it lacks what an address needs
         if not is_of_spark(error):
             raise
@@ -47,80 +51,30 @@ def read_input(spark: Any, recipe: Recipe) -> Any:
         ) from None
 
 
-def _place(recipe: Recipe, path: str) -> str:
-    """Return an address as Spark takes it; a bare path is on this machine."""
-    return path if "://" in path else recipe.resolve(path).absolute().as_uri()
-
-
-def _read(spark: Any, place: str, given: Input) -> Any:
-    extension = Path(place).suffix.lower()
-    if extension in READABLE and extension not in (".parquet", *_TEXT):
+def _read(spark: Any, recipe: Recipe, path: str) -> Any:
+    """Read an address as it is, and a bare path on this machine as what it names."""
+    given = recipe.input
+    local = None if "://" in path else recipe.resolve(path).absolute()
+    place = path if local is None else _exactly(local)
+    extension = Path(path).suffix.lower()
+    if extension in READABLE and extension not in (".parquet", *SEPARATORS):
         message = f"The engine spark does not read {extension} files."
         raise DataError("data.unreadable", message, "use the engine local, or convert the table to Parquet")
     if extension == ".parquet":
         return spark.read.parquet(place)
     if extension == ".orc":
         return spark.read.orc(place)
-    if extension not in _TEXT and _is_columnar(place):
+    if extension not in SEPARATORS and _is_columnar(local or Path(path.removeprefix("file://"))):
         return spark.read.parquet(place)
-    first = _first_line(spark, place, given)
-    separator = given.separator or _TEXT.get(extension) or _separator(first)
-    _refuse_open_quotes(spark, place, given, separator)
-    options = {
-        "sep": separator,
-        "header": given.header,
-        "quote": '"',
-        "escape": '"',
-        "nullValue": "",
-        "emptyValue": "",
-        "mode": "FAILFAST",  # a line that cannot be read is an error, never a row of missing values
-        "inferSchema": False,
-        "ignoreLeadingWhiteSpace": True,
-        "ignoreTrailingWhiteSpace": True,
-        "encoding": given.encoding or "UTF-8",
-    }
-    frame = spark.read.options(**options).csv(place)
-    return frame if given.names is None else frame.toDF(*given.names)
+    return read_text(spark, place, given, extension)
 
 
-def _is_columnar(place: str) -> bool:
+def _exactly(path: Path) -> str:
+    """Return what Spark takes for this path only: it takes every path for a pattern, and decodes nothing."""
+    escaped = "".join(f"\\{sign}" if sign in "\\*?[]{}" else sign for sign in str(path))
+    return f"file:{escaped}"
+
+
+def _is_columnar(folder: Path) -> bool:
     """Return whether a local folder without an extension holds Parquet files."""
-    folder = Path(place.removeprefix("file://"))
     return folder.is_dir() and any(folder.glob("*.parquet"))
-
-
-def _first_line(spark: Any, place: str, given: Input) -> str:
-    if given.separator is not None:
-        return ""
-    found = _lines(spark, place, given).limit(1).collect()
-    return str(found[0][0]) if found else ""
-
-
-def _lines(spark: Any, place: str, given: Input) -> Any:
-    return spark.read.option("encoding", given.encoding or "UTF-8").text(place)
-
-
-def _refuse_open_quotes(spark: Any, place: str, given: Input, separator: str) -> None:
-    """Refuse lines that end inside quotes: Spark would make two rows of such a cell and the next line."""
-    from pyspark.sql import functions as f
-
-    line = f.col("value")
-    is_open = line.contains('"') & line.rlike(_open_quotes(separator))
-    found = _lines(spark, place, given).where(is_open).count()
-    if found:
-        lines = "1 line that ends" if found == 1 else f"{found:,} lines that end"
-        message = f"{given.path} has {lines} inside quotes."
-        hint = "with line breaks in cells, use the engine local, or convert the table to Parquet"
-        raise DataError("data.unreadable", message, hint)
-
-
-def _open_quotes(separator: str) -> str:
-    """Return the regular expression, as Java takes it, of a line whose last cell has no closing quote."""
-    end, quoted = re.escape(separator), '"(?:[^"]++|"")*+'
-    cell = f'(?: *+{quoted}"[^{end}]*+|(?! *+")[^{end}]*+)'
-    return f"^(?:{cell}{end})*+ *+{quoted}$"
-
-
-def _separator(line: str) -> str:
-    """Return the separator that the header has most of; a comma where it has none."""
-    return max(_SEPARATORS, key=line.count)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 from shoal.engine.cells.planning import Plan
+from shoal.engine.spark.machine import machine_bytes
 from shoal.errors import DataError
 from shoal.table.codebook import Codebook
 
@@ -18,7 +20,7 @@ _ADDRESS_BYTES = 3 << 30
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _LIMIT = "spark.executor.pyspark.memory"
 _LEAST_ROWS = 1_000  # of a cell that anybody would ask for
-_LEAST_OVERHEAD = 384 << 20  # that Spark asks a cluster for, per executor
+_LEAST_OVERHEAD = "384m"  # that Spark asks a cluster for, per executor
 
 
 def task_bytes(rows: int, codebook: Codebook) -> int:
@@ -34,9 +36,9 @@ def _row_bytes(codebook: Codebook) -> int:
 def refuse_small_workers(spark: Any) -> None:
     """Refuse a limit on Python workers with which they could not even load what they need."""
     given = spark.conf.get(_LIMIT, None)
-    if given and _share(given, spark) < _ADDRESS_BYTES:
+    if given and _most_of_each(given, spark) < _ADDRESS_BYTES:
         message = (
-            f"A Python worker may map {_size(_share(given, spark))}, but needs "
+            f"A Python worker may map {_size(_most_of_each(given, spark))}, but needs "
             f"{_size(_ADDRESS_BYTES)} before it has any row."
         )
         hint = (
@@ -88,40 +90,65 @@ def _more_memory(spark: Any) -> str:
     return "raise spark.executor.memoryOverhead"
 
 
-def _is_local(spark: Any) -> bool:
-    return str(spark.conf.get("spark.master", "")).startswith("local")
-
-
 def _cells(plan: Plan) -> str:
     return "1 cell" if len(plan.counts) == 1 else f"{len(plan.counts):,} cells"
 
 
 def worker_bytes(spark: Any) -> int | None:
     """Return the memory that a Python worker may use; None where nothing limits it that is known here."""
-    conf = spark.conf
+    conf, master = spark.conf, _master(spark)
+    tasks = _tasks(spark)
     given = conf.get(_LIMIT, None)
     if given:
-        return _share(given, spark) - _ADDRESS_BYTES + _WORKER_BYTES
+        return None if tasks is None else _bytes(given) // tasks - _ADDRESS_BYTES + _WORKER_BYTES
     if _is_local(spark):
-        return _machine_bytes() // (os.cpu_count() or 1)
+        return machine_bytes() // (os.cpu_count() or 1)
     overhead = conf.get("spark.executor.memoryOverhead", None)
-    if not overhead and conf.get("spark.master", "").startswith("spark://"):
-        return None  # a standalone cluster has no containers
+    if tasks is None or (not overhead and not _has_containers(master)):
+        return None
+    return (_bytes(overhead) if overhead else _usual_overhead(spark)) // tasks
+
+
+def _usual_overhead(spark: Any) -> int:
+    """Return what Spark asks a cluster for per executor, besides Java's heap, if nobody says how much."""
+    conf = spark.conf
+    factor = conf.get("spark.executor.memoryOverheadFactor", None)
+    if not factor and _master(spark).startswith("k8s://"):
+        # More for Python, but only if Kubernetes runs the driver too.
+        usual = "0.4" if conf.get("spark.submit.deployMode", "") == "cluster" else "0.1"
+        factor = conf.get("spark.kubernetes.memoryOverheadFactor", usual)
     heap = _bytes(conf.get("spark.executor.memory", "1g"))
-    return (_bytes(overhead) if overhead else max(_LEAST_OVERHEAD, heap // 10)) // _tasks(spark)
+    least = _bytes(conf.get("spark.executor.minMemoryOverhead", _LEAST_OVERHEAD))
+    return max(least, int(heap * float(factor or 0.1)))
 
 
-def _share(text: str, spark: Any) -> int:
-    """Return what each task of an executor has of a size."""
-    return _bytes(text) // _tasks(spark)
+def _master(spark: Any) -> str:
+    return str(spark.conf.get("spark.master", ""))
 
 
-def _tasks(spark: Any) -> int:
-    """Return how many tasks an executor runs at the same time."""
-    cores, for_each = (
-        int(spark.conf.get(key, "1") or 1) for key in ("spark.executor.cores", "spark.task.cpus")
-    )
-    return max(1, cores // max(1, for_each))
+def _is_local(spark: Any) -> bool:
+    """Return whether all runs in one process: the workers of `local-cluster` are processes of their own."""
+    return _master(spark) == "local" or _master(spark).startswith("local[")
+
+
+def _has_containers(master: str) -> bool:
+    """Return whether something limits an executor: a standalone cluster has no containers."""
+    return not master.startswith(("spark://", "local-cluster"))
+
+
+def _most_of_each(text: str, spark: Any) -> int:
+    """Return what each task of an executor has at most of a size."""
+    return _bytes(text) // (_tasks(spark) or 1)
+
+
+def _tasks(spark: Any) -> int | None:
+    """Return how many tasks an executor runs at the same time; None where its worker's cores decide."""
+    cores, master = spark.conf.get("spark.executor.cores", None), _master(spark)
+    if not cores and master.startswith("spark://"):
+        return None
+    of_master = re.match(r"local-cluster\[\s*\d+\s*,\s*(\d+)", master)
+    number = int(cores or (of_master[1] if of_master else 1))
+    return max(1, number // max(1, int(spark.conf.get("spark.task.cpus", "1") or 1)))
 
 
 def _bytes(text: str) -> int:
@@ -129,10 +156,6 @@ def _bytes(text: str) -> int:
     digits = text.strip().lower().removesuffix("b")
     unit = _UNITS.get(digits[-1:], 0)
     return int(digits[:-1]) * unit if unit else int(digits) << 20
-
-
-def _machine_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _size(number: int) -> str:

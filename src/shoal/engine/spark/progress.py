@@ -11,6 +11,8 @@ from uuid import uuid4
 from shoal.stages import Tick
 
 _SECONDS = 0.5
+# What Spark keeps of a thread's job group; it may be the user's.
+_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
 @contextmanager
@@ -20,11 +22,9 @@ def watched(spark: Any, tick: Tick, expected: int = 0) -> Iterator[None]:
     Spark knows the tasks of a stage only when it begins. If `expected` says how many there will be at least,
     a short first stage does not look like the whole.
     """
-    context = getattr(spark, "_sc", None)
-    if context is None:  # Connect does not show its jobs
-        yield
-        return
+    context = spark.sparkContext
     group, ended = f"shoal-{uuid4().hex}", Event()
+    before = {key: context.getLocalProperty(key) for key in _GROUP}
     context.setJobGroup(group, "shoal", interruptOnCancel=True)
     thread = Thread(target=_watch, args=(context.statusTracker(), group, tick, ended, expected), daemon=True)
     thread.start()
@@ -37,7 +37,9 @@ def watched(spark: Any, tick: Tick, expected: int = 0) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        context.setLocalProperty("spark.jobGroup.id", None)
+        with suppress(Exception):  # Spark may have ended
+            for key, own in before.items():
+                context.setLocalProperty(key, own)
 
 
 def _watch(tracker: Any, group: str, tick: Tick, ended: Event, expected: int) -> None:

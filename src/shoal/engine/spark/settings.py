@@ -51,5 +51,4 @@ def on_disks(frame: Any) -> Any:
 
 def cores(spark: Any) -> int:
     """Return how many tasks run at the same time, as far as the session knows."""
-    context = getattr(spark, "_sc", None)  # a Connect session has none
-    return max(1, context.defaultParallelism) if context is not None else 2
+    return max(1, int(spark.sparkContext.defaultParallelism))

@@ -64,7 +64,8 @@ def keep(spark: SparkSession, frame: DataFrame) -> DataFrame:
 
 
 def _is_local(spark: SparkSession) -> bool:
-    return str(spark.conf.get("spark.master", "")).startswith("local")
+    master = str(spark.conf.get("spark.master", ""))
+    return master == "local" or master.startswith("local[")  # local-cluster has processes that may be lost
 
 
 def build(

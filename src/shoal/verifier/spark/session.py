@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import RecipeError
+from shoal.verifier.spark.configured import configured
+from shoal.verifier.spark.installed import LEAST_JAVA, why_not_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LEVEL = "spark.log.level"
-_HINT = 'pip install "shoal[spark]", and install Java 17 or later'
+_HINT = f'pip install "shoal[spark]", and install Java {LEAST_JAVA} or later'
 _PANDAS = "PySpark does not yet fully support pandas"  # which nothing here uses
 # By default Java does not compile long methods, and Spark makes long methods of long expressions.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
@@ -27,9 +27,10 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.driver.extraJavaOptions": _COMPILE_ALL,
-    "spark.executor.extraJavaOptions": _COMPILE_ALL,
+    "spark.app.name": "shoal",
+    "spark.api.mode": "classic",  # what some installations start instead is a session of Connect
 }
+_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 # Whatever a session is set to: names that differ in case are two, times are in UTC, a number that does not
 # fit is an error, and no file or line is passed over.
 _STEADY = {
@@ -60,18 +61,31 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         When PySpark or Java is not installed, or Spark does not start.
     """
     _check_installed()
+    _refuse_connect(master, conf or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with without_warnings():
-        settings = {**_DEFAULTS, "spark.app.name": "shoal", **(conf or {})}
-        if master is not None or "SPARK_REMOTE" not in os.environ:
-            settings["spark.master"] = master or os.environ.get("MASTER", "local[*]")
-        with tempfile.TemporaryFile() as said:
-            try:
-                return _started(settings, None if _LEVEL in settings else said)
-            except Exception as fault:  # of PySpark, of its gateway, or of Java
-                reason = _reason(fault, said)
+    with without_warnings(), tempfile.TemporaryFile() as said:
+        try:
+            settings = _settings(master, conf or {}, configured())
+            return _started(settings, None if _LEVEL in settings else said)
+        except Exception as fault:  # of PySpark, of its gateway, or of Java
+            reason = _reason(fault, said)
     message = f"Spark does not start: {reason}"
     raise RecipeError("recipe.not_available", message, f"check --master and --conf; {_HINT}")
+
+
+def _settings(master: str | None, conf: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """Return what is set beyond what Spark is configured to, which Spark finds itself.
+
+    That includes the master: where nothing says one, Spark runs on this machine.
+    """
+    settings = {key: value for key, value in _DEFAULTS.items() if key not in others} | dict(conf)
+    if master is not None:
+        settings["spark.master"] = master
+    for key in _JAVA_OPTIONS:
+        own = settings.get(key, others.get(key, ""))
+        if not re.search(r"-XX:[+-]DontCompileHugeMethods", own):
+            settings[key] = f"{_COMPILE_ALL} {own}".strip()
+    return settings
 
 
 def _started(settings: Mapping[str, str], said: IO[bytes] | None) -> SparkSession:
@@ -79,7 +93,7 @@ def _started(settings: Mapping[str, str], said: IO[bytes] | None) -> SparkSessio
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.sql import SparkSession
 
-    is_new = "spark.master" in settings and SparkContext._gateway is None
+    is_new = SparkContext._gateway is None
     if is_new and said is not None:
         # Java's messages would disturb the progress that is shown, and those about failed tasks are long.
         launch: Any = java_gateway.launch_gateway  # which has no types
@@ -130,22 +144,21 @@ def _reason(fault: Exception, said: IO[bytes]) -> str:
     return f"{type(fault).__name__}."
 
 
-def why_not_installed() -> str:
-    """Say what Spark lacks here; nothing where it can be started."""
-    from importlib.util import find_spec
-
-    if find_spec("pyspark") is None:
-        return "PySpark is not installed"
-    home = os.environ.get("JAVA_HOME")
-    java = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
-    return "" if java else "Java is not installed"
-
-
 def _check_installed() -> None:
     reason = why_not_installed()
     if reason:
         message = f"The engine `spark` cannot be used: {reason}."
         raise RecipeError("recipe.not_available", message, _HINT)
+
+
+def _refuse_connect(master: str | None, conf: Mapping[str, str]) -> None:
+    """Refuse to start a session of Spark Connect, which the engine cannot use."""
+    if {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & set(os.environ) or (
+        "spark.remote" in conf or (master or "").startswith("sc://")
+    ):
+        message = "The engine `spark` does not run on Spark Connect."
+        hint = "name a classic master, such as spark://host:7077 or local[4], and unset SPARK_REMOTE"
+        raise RecipeError("recipe.not_available", message, hint)
 
 
 @contextmanager
