@@ -28,6 +28,7 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_released,
 )
+from shoal.engine.spark.balance import check_released
 from shoal.engine.spark.bounding import lower_bound
 from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.goals import worst_classes
@@ -158,7 +159,8 @@ def _part(
     )
     values = dict(zip(recipe.named("sensitive", "keep"), of_others, strict=True))
     dangers = _dangers(found, counts, values, repeats, recipe)
-    suppressed = found.rows - counts.rows
+    check_released(found.rows, counts.rows, found.suppressed, found.missing)
+    suppressed = found.suppressed + found.missing
     rows = Distributed(found, layout, counts.classes, counts.rows)
     return Part(
         title="",
