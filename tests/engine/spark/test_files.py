@@ -153,6 +153,43 @@ def test_a_folder_is_written_whole_or_not_at_all(
     assert shoal.verify(target, ASKED).holds
 
 
+def test_a_late_copy_of_a_task_cannot_write_into_the_release(
+    release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may write before, while and after the files are verified and named."""
+    tasks: list[Any] = []
+    parts: list[Any] = []
+    plain, verified = files.WriteFiles, folder._verify_written
+
+    def task(*given: Any) -> Any:
+        tasks.append(plain(*given))
+        return tasks[-1]
+
+    def in_files(*given: Any) -> Any:
+        parts.append(IN_FILES(*given))
+        return parts[-1]
+
+    def late() -> list[Any]:
+        batches = parts[0].toArrow().to_batches()
+        return [row for batch in tasks[0](batches) for row in batch.to_pylist()]
+
+    def verify(*given: Any) -> None:
+        late()
+        verified(*given)
+        late()
+
+    monkeypatch.setattr(files, "WriteFiles", task)
+    monkeypatch.setattr(files, "in_files", in_files)
+    monkeypatch.setattr(folder, "_verify_written", verify)
+    release.write(tmp_path / "out.parquet")
+    written = listed(tmp_path)
+    assert sorted(written) == ["out.parquet.manifest.json", "out.parquet/part-00000.parquet"]
+    assert shoal.verify(tmp_path / "out.parquet", ASKED).holds
+
+    assert all(row["fault"] for row in late())
+    assert listed(tmp_path) == written
+
+
 @slow
 def test_a_folder_is_kept_until_another_is_verified(
     release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,6 @@ same release has the same files.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -106,20 +105,23 @@ def _is_before(keys: Sequence[str], bound: tuple[Any, ...]) -> Any:
 
 
 def write_files(pieces: Any, layout: Layout, folder: Path, *, spreadsheet_safe: bool) -> list[Path]:
-    """Write the classes that `in_files` returns into a new folder; return the files in order."""
+    """Write the classes that `in_files` returns into a folder; return the files in order.
+
+    Spark may run a task several times, also at the same time. Each attempt writes files of its own, and only
+    those are returned whose attempt Spark has chosen.
+    """
     import polars as pl
 
-    folder.mkdir()
     task = WriteFiles(layout, str(folder.absolute()), folder.suffix, spreadsheet_safe)
-    found = pieces.mapInArrow(guarded(task), "file int, fault string").collect()
+    found = pieces.mapInArrow(guarded(task), "file int, name string, fault string").collect()
     faults = sorted(row.fault for row in found if row.fault is not None)
     if faults:
         hint = "the output has to be a path that the driver and all workers share, with room for the release"
         raise OutputError("output.unwritable", faults[0], hint)
     if not found:  # no row is released
         none = rows_of(pieces).select(*layout.keys, *layout.others).limit(0).toArrow()
-        task.write(pl.DataFrame(pl.from_arrow(none)), 0)
-    return [task.place(number) for number in sorted(row.file for row in found) or [0]]
+        return [folder / task.write(pl.DataFrame(pl.from_arrow(none)))]
+    return [folder / row.name for row in sorted(found, key=lambda row: int(row.file))]
 
 
 def file_digests(spark: Any, folder: Path) -> dict[str, str]:
@@ -141,7 +143,7 @@ class WriteFiles:
     spreadsheet_safe: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write the files of a part, one as a rule; return their numbers, or why they cannot be written."""
+        """Write the files of a part, one as a rule; return their names, or why they cannot be written."""
         limit_threads()
         import polars as pl
         import pyarrow as pa
@@ -151,34 +153,27 @@ class WriteFiles:
             return
         pieces = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(waiting)))
         for number in pieces[FILE].unique().sort():
-            fault = None
+            name = fault = None
             try:
-                self.write(self._sorted(pieces.filter(pl.col(FILE) == number)), number)
+                name = self.write(self._sorted(pieces.filter(pl.col(FILE) == number)))
             except OutputError as error:  # Spark would wrap it into a text of its own
                 fault = error.message
-            columns = [pa.array([number], pa.int32()), pa.array([fault], pa.string())]
-            yield pa.RecordBatch.from_arrays(columns, names=["file", "fault"])
+            columns = [pa.array([number], pa.int32()), *(pa.array([t], pa.string()) for t in (name, fault))]
+            yield pa.RecordBatch.from_arrays(columns, names=["file", "name", "fault"])
 
-    def place(self, number: int) -> Path:
-        """Return where a file is written."""
-        return Path(self.folder, f"file-{number:05}{self.ending}")
-
-    def write(self, rows: pl.DataFrame, number: int) -> None:
-        """Write rows under a name of their own first: the same task may run twice at the same time."""
+    def write(self, rows: pl.DataFrame) -> str:
+        """Write rows under a name that no other attempt has; return it. The folder has to be there."""
         import polars as pl
 
-        from shoal.table.write import unwritable, write_table
+        from shoal.table.write import write_table
 
         if not Path(self.folder).is_dir():
             place = Path(self.folder).parents[1]
             raise OutputError("output.unwritable", f"A worker does not find the output's folder {place}.")
         named = pl.DataFrame({real: rows[plain] for plain, real in self.layout.columns})
-        made = Path(self.folder, f".{uuid4().hex}{self.ending}")
+        made = Path(self.folder, f"{uuid4().hex}{self.ending}")
         write_table(named, made, spreadsheet_safe=self.spreadsheet_safe)
-        try:
-            os.replace(made, self.place(number))
-        except OSError as error:
-            raise unwritable(self.place(number), error) from None
+        return made.name
 
     def _sorted(self, pieces: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of classes in canonical order; what several cells have of a class is joined."""
