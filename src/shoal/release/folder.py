@@ -33,7 +33,9 @@ from shoal.table.write import (
     write_text,
 )
 from shoal.verifier import Verdict, verify
+from shoal.verifier.reading.parts import list_parts
 from shoal.verifier.spark import verify_folder, verify_frame
+from shoal.verifier.spark.reading import read_facts
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -77,7 +79,6 @@ def write_folder(
     places = [target, manifest_path(target), *([report_path(target)] if report else [])]
     refuse_overwriting(places, release.reads)
     replaces_release(places, places[1], shared_digest(shareable(release.recipe)), force=force)
-    from shoal.engine.spark.files import file_digests
     from shoal.engine.spark.progress import watched
     from shoal.engine.spark.settings import sized
 
@@ -87,7 +88,7 @@ def write_folder(
             _write_rows(release, rows, made)
         with stage(release.timings, "verify", progress) as tick, watched(rows.spark, tick):
             _verify_written(release, rows, made)
-            digests = file_digests(rows.spark, made)
+            digests = _digests(rows.spark, made)
         _finish(release, made, places, digests, report=report, key=key, progress=progress)
     return target
 
@@ -137,6 +138,12 @@ def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
     )
     if _is_verified_twice(release):
         accept(verify(folder, release.recipe, **known), release.numbers, release.shape)
+
+
+def _digests(spark: Any, folder: Path) -> dict[str, str]:
+    """Return the digest of each file, by its name: workers read the files, in pieces."""
+    facts = read_facts(spark, list_parts(folder).files, digests=True)
+    return {name: digest for name, digest, _ in sorted(facts)}
 
 
 def _is_verified_twice(release: Release) -> bool:

@@ -20,6 +20,7 @@ from shoal.errors import OutputError, PromiseError
 from shoal.release import folder
 from shoal.release.distributed import Distributed, layout_of
 from shoal.release.signing import make_keys
+from shoal.verifier.spark import verify_folder
 from shoal.verifier.spark.session import steady
 from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
 from tests.profiles import slow
@@ -150,6 +151,17 @@ def test_a_folder_is_written_whole_or_not_at_all(
         "out.parquet.report.html",
         "out.parquet/part-00000.parquet",
     ]
+    assert shoal.verify(target, ASKED).holds
+
+
+def test_paths_may_have_any_characters(release: shoal.Release, tmp_path: Path) -> None:
+    """What a URL would quote, and what Spark would take for a pattern."""
+    place = tmp_path / "für [a-c]* {x}? 100%20 # \\"
+    place.mkdir()
+    target = place / "out ü%[1].parquet"
+    release.write(target)
+    assert sorted(listed(place)) == [f"{target.name}.manifest.json", f"{target.name}/part-00000.parquet"]
+    assert verify_folder(release.parts[0].frame.spark, target, ASKED).holds  # type: ignore[union-attr]
     assert shoal.verify(target, ASKED).holds
 
 

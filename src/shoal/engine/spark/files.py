@@ -124,15 +124,6 @@ def write_files(pieces: Any, layout: Layout, folder: Path, *, spreadsheet_safe: 
     return [folder / row.name for row in sorted(found, key=lambda row: int(row.file))]
 
 
-def file_digests(spark: Any, folder: Path) -> dict[str, str]:
-    """Return the digest of each file, by its name."""
-    from pyspark.sql import functions as f
-
-    files = spark.read.format("binaryFile").load(folder.absolute().as_uri())
-    found = files.select("path", f.sha2("content", 256).alias("digest")).collect()
-    return {Path(row.path).name: row.digest for row in sorted(found, key=lambda row: str(row.path))}
-
-
 @dataclass(frozen=True)
 class WriteFiles:
     """Sort the rows of a file and write it, in the format and dialect of a release on one machine."""
