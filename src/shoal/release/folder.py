@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import OutputError
 from shoal.failures import clear_failures
 from shoal.recipe import EXTENSIONS, Recipe, shareable, shared_digest
-from shoal.release.acceptance import accept
+from shoal.release.acceptance import accept, agree
 from shoal.release.distributed import Distributed
 from shoal.release.replacing import give_back, replaced
 from shoal.release.signing import load_key, signature_path
@@ -133,11 +133,12 @@ def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
     if release.recipe.subject is not None:
         frame, name = rows.with_people()
         people = {"people": frame, "person": name}
-    accept(
-        verify_folder(rows.spark, folder, release.recipe, **known, **people), release.numbers, release.shape
-    )
+    found = verify_folder(rows.spark, folder, release.recipe, **known, **people)
+    accept(found, release.numbers, release.shape)
     if _is_verified_twice(release):
-        accept(verify(folder, release.recipe, **known), release.numbers, release.shape)
+        again = verify(folder, release.recipe, **known)
+        accept(again, release.numbers, release.shape)
+        agree(found, again)
 
 
 def _digests(spark: Any, folder: Path) -> dict[str, str]:
