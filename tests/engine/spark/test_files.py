@@ -203,6 +203,26 @@ def test_a_late_copy_of_a_task_cannot_write_into_the_release(
 
 
 @slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+@pytest.mark.parametrize("stage", ["write", "verify"])
+def test_a_worker_that_dies_while_files_are_written_or_verified_changes_nothing(
+    spark: Any, release: shoal.Release, tmp_path: Path, stage: str
+) -> None:
+    release.write(tmp_path / "whole.csv")
+    ended: list[int] = []
+
+    def progress(now: str, share: float, text: str = "") -> None:
+        if now == stage and not ended:
+            ended.append(executors(spark)[0])
+            os.kill(ended[0], signal.SIGKILL)
+
+    target = release.write(tmp_path / "out.csv", progress=progress)
+    assert len(ended) == 1
+    assert listed(target) == listed(tmp_path / "whole.csv")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+@slow
 def test_a_folder_is_kept_until_another_is_verified(
     release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

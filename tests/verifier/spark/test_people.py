@@ -71,6 +71,21 @@ def test_people_are_counted_as_by_duckdb(spark: Any, tmp_path: Path, monkeypatch
     assert {goal.counts for goal in other.goals} == {"people"}
 
 
+def test_rows_that_are_given_to_another_person_are_counted_as_that_persons(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Nobody can see it in the files: a class of two people is one of one person then."""
+    folder = written(tmp_path / "out.csv")
+    people = own_rows(spark, [(*row[:3], "Di" if row[0] is None else row[3]) for row in ROWS])
+
+    verdict = verify_folder(
+        spark, str(folder), RECIPE.changed({"privacy": {"goal": []}}), people=people, person="the person"
+    )
+
+    assert codes(verdict) == ["verify.k"]
+    assert (verdict.k, verdict.goals[0].counts) == (1, "people")
+
+
 @slow
 @pytest.mark.parametrize(
     "change",
