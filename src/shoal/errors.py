@@ -53,6 +53,7 @@ CODES: dict[str, str] = {
     "danger.duplicate": "A sensitive column duplicates a quasi column and is not accepted by name.",
     "engine.memory": "A part of the table does not fit into the memory of a worker.",
     "engine.failed": "Spark could not finish: a worker or Spark itself ended, or lacked something.",
+    "engine.rows": "Spark lost or doubled rows, or the input changed while it was read.",
     "output.unwritable": "The release cannot be written to its output path.",
     "output.exists": "A file that is not a release of this recipe would be overwritten.",
     "infeasible.rows": "The table has fewer rows than k.",

@@ -36,15 +36,24 @@ class BackgroundStage(Generic[T]):
         Receives the seconds spent waiting for the result.
     name : str
         Name of the stage.
-    compute : callable
+    compute : callable or None
         Called with a function that reports the completed share.
     """
 
-    def __init__(self, timings: dict[str, float], name: str, compute: Callable[[Tick], T]) -> None:
+    def __init__(self, timings: dict[str, float], name: str, compute: Callable[[Tick], T] | None) -> None:
         self._timings, self._name = timings, name
         self._done: SimpleQueue[tuple[float, str] | None] = SimpleQueue()
         self._future: Future[T] = Future()
-        Thread(target=self._run, args=(compute,), name=name).start()
+        if compute is not None:
+            Thread(target=self._run, args=(compute,), name=name).start()
+
+    @classmethod
+    def done(cls, timings: dict[str, float], name: str, result: T) -> BackgroundStage[T]:
+        """Return a stage that had no need of a thread: it has ended, and was timed elsewhere."""
+        ended: BackgroundStage[T] = cls(timings, name, None)
+        ended._done.put(None)
+        ended._future.set_result(result)
+        return ended
 
     def result(self, progress: Progress | None = None) -> T:
         """Wait for the result, reporting progress while waiting."""

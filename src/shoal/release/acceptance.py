@@ -10,6 +10,7 @@ from shoal.recipe import Shape
 from shoal.release.parts import Numbers
 from shoal.verifier import MeasuredGoal, Verdict
 from shoal.verifier.postgres import Inside
+from shoal.verifier.verdict import listed
 
 
 def accept(verdict: Verdict, claimed: Numbers, shape: Shape, title: str = "") -> None:
@@ -44,6 +45,28 @@ def accept_inside(found: Inside, claimed: Numbers, shape: Shape) -> None:
             f"The release does not keep its promises in the database and was undone. {' '.join(broken)}",
             "this is a bug in shoal: please report it with the recipe, not the data",
         )
+
+
+def agree(one: Verdict, other: Verdict) -> None:
+    """Raise unless two verifiers found the same in the same files."""
+    names = ("holds", "rows", "classes", "k", "k_wildcard", "problems", "remarks")
+    differing = [name for name in names if getattr(one, name) != getattr(other, name)]
+    differing += ["goals"] if not _are_same_goals(one.goals, other.goals) else []
+    if differing:
+        raise PromiseError(
+            "promise.broken",
+            f"Two verifiers do not agree about the release, which was deleted: {listed(differing)} differ.",
+            "this is a bug in shoal: please report it with the recipe, not the data",
+        )
+
+
+def _are_same_goals(found: Sequence[MeasuredGoal], others: Sequence[MeasuredGoal]) -> bool:
+    def asked(goal: MeasuredGoal) -> tuple[object, ...]:
+        return goal.type, goal.column, goal.asked, goal.holds, goal.variant, goal.counts
+
+    return [asked(goal) for goal in found] == [asked(goal) for goal in others] and all(
+        _are_alike(*pair) for pair in zip(found, others, strict=True)
+    )
 
 
 def _miscounted(verdict: Verdict, claimed: Numbers, shape: Shape) -> list[str]:

@@ -8,15 +8,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
 from shoal.failures import clear_failures
 from shoal.recipe import EXTENSIONS, Recipe, shareable, shared_digest
-from shoal.release.acceptance import accept
+from shoal.release.acceptance import accept, agree
 from shoal.release.distributed import Distributed
+from shoal.release.replacing import give_back, replaced
 from shoal.release.signing import load_key, signature_path
 from shoal.release.writing import note_earlier
 from shoal.stages import Progress, stage
@@ -33,7 +33,9 @@ from shoal.table.write import (
     write_text,
 )
 from shoal.verifier import Verdict, verify
+from shoal.verifier.reading.parts import list_parts
 from shoal.verifier.spark import verify_folder, verify_frame
+from shoal.verifier.spark.reading import read_facts
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -72,11 +74,11 @@ def write_folder(
     target = Path(path or release.recipe.output.path or "")
     key = None if sign is None else load_key(sign)
     check_folder(target)
+    give_back(target)
     note_earlier(release, target)
     places = [target, manifest_path(target), *([report_path(target)] if report else [])]
     refuse_overwriting(places, release.reads)
     replaces_release(places, places[1], shared_digest(shareable(release.recipe)), force=force)
-    from shoal.engine.spark.files import file_digests
     from shoal.engine.spark.progress import watched
     from shoal.engine.spark.settings import sized
 
@@ -86,7 +88,7 @@ def write_folder(
             _write_rows(release, rows, made)
         with stage(release.timings, "verify", progress) as tick, watched(rows.spark, tick):
             _verify_written(release, rows, made)
-            digests = file_digests(rows.spark, made)
+            digests = _digests(rows.spark, made)
         _finish(release, made, places, digests, report=report, key=key, progress=progress)
     return target
 
@@ -106,15 +108,20 @@ def _hidden_folder(target: Path) -> Iterator[Path]:
 
 
 def _write_rows(release: Release, rows: Distributed, folder: Path) -> None:
-    """Let workers write the files; then give them names that reveal nothing."""
+    """Let workers write files, and move those of their chosen attempts into the folder, in order.
+
+    A copy of a task may still write when all is done, because Spark has lost sight of it: it does so in a
+    place that is never released, and that it cannot make.
+    """
     from shoal.engine.spark.files import in_files, write_files
 
     folder = folder.absolute()  # as workers know it, whatever folder they run in
     parted = in_files(rows.run.classes, rows.layout, rows.height, rows.classes)
     safe = release.recipe.output.spreadsheet_safe
-    written = write_files(parted, rows.layout, folder, spreadsheet_safe=safe)
-    for other in set(folder.iterdir()) - set(written):  # of a task that ended before it was done
-        other.unlink()
+    attempts = folder.with_name(f"attempts{folder.suffix}")
+    for place in (attempts, folder):
+        place.mkdir()
+    written = write_files(parted, rows.layout, attempts, spreadsheet_safe=safe)
     for at, file in enumerate(written):
         file.rename(folder / f"part-{at:05}{folder.suffix}")
 
@@ -126,11 +133,18 @@ def _verify_written(release: Release, rows: Distributed, folder: Path) -> None:
     if release.recipe.subject is not None:
         frame, name = rows.with_people()
         people = {"people": frame, "person": name}
-    accept(
-        verify_folder(rows.spark, folder, release.recipe, **known, **people), release.numbers, release.shape
-    )
+    found = verify_folder(rows.spark, folder, release.recipe, **known, **people)
+    accept(found, release.numbers, release.shape)
     if _is_verified_twice(release):
-        accept(verify(folder, release.recipe, **known), release.numbers, release.shape)
+        again = verify(folder, release.recipe, **known)
+        accept(again, release.numbers, release.shape)
+        agree(found, again)
+
+
+def _digests(spark: Any, folder: Path) -> dict[str, str]:
+    """Return the digest of each file, by its name: workers read the files, in pieces."""
+    facts = read_facts(spark, list_parts(folder).files, digests=True)
+    return {name: digest for name, digest, _ in sorted(facts)}
 
 
 def _is_verified_twice(release: Release) -> bool:
@@ -180,30 +194,11 @@ def _finish(
                 also = " and DuckDB" if _is_verified_twice(release) else ""
                 (page,) = report_texts(release, [target.name], [None], files=len(digests), also=also)
                 write_text(page, report_file)
-        with all_or_nothing(manifest, signature, *reports), _replaced(target, made):
-            move_into_place(manifest_file, manifest)
+        with all_or_nothing(manifest, signature, *reports), replaced(target, made):
             if key is None:
                 signature.unlink(missing_ok=True)  # that of an earlier manifest
             else:
                 move_into_place(signature_file, signature)
             for place in reports:
                 move_into_place(report_file, place)
-
-
-@contextmanager
-def _replaced(target: Path, made: Path) -> Iterator[None]:
-    """Give the folder its name in one move; put an earlier one back if what follows fails."""
-    earlier = made.with_name("earlier")
-    give_back = None
-    if target.exists():
-        target.rename(earlier)
-        give_back = partial(earlier.rename, target)
-    try:
-        made.rename(target)
-        yield
-    except BaseException:
-        if target.exists() and not made.exists():
-            target.rename(made)
-        if give_back is not None:
-            give_back()
-        raise
+            move_into_place(manifest_file, manifest)  # last: before it, the digests tell of what is missing

@@ -23,7 +23,7 @@ from shoal.release.distributed import Distributed
 from shoal.release.ledger import Ledger
 from shoal.release.manifest import Digest, manifest
 from shoal.release.parts import Numbers, Part, Tables
-from shoal.release.risk import released_risk
+from shoal.release.risk import distributed_risk, released_risk
 from shoal.release.writing import write_release, write_reports
 from shoal.risks.report import RiskReport
 from shoal.stages import Progress, Tick
@@ -192,9 +192,12 @@ class Release:
 
     @property
     def risk(self) -> RiskReport:
-        """The risk of re-identification in the released table: rows with equal labels form a class."""
+        """The risk of re-identification in the released table: rows with equal labels form a class.
+
+        Where Spark holds the rows, it is what follows from the sizes of the classes; the rest is an error.
+        """
         if isinstance(self.parts[0].frame, Distributed):
-            raise AttributeError("Spark holds this release: use `shoal.risk` on a part of it.")
+            return distributed_risk(self.parts[0], self.parts[0].frame)
         if len(self.parts) > 1 or not self.shape.has_classes:
             message = f"This release has {self.shape.value}, no classes of one table"
             raise AttributeError(f"{message}: use `shoal.risk` on one of its `tables`.")

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, LongArray
+from shoal.errors import RecipeError
 from shoal.risks.classes import Known, dense
 from shoal.risks.distribution import Risk, Sizes, risk
 from shoal.risks.people import HouseholdRisk, highest_by_person, household_risk, risk_by_household
@@ -115,7 +116,7 @@ class RiskReport:
     uniqueness: Uniqueness | None = None
     households: HouseholdRisk | None = None
     remarks: tuple[str, ...] = ()
-    _per_person: pl.DataFrame = field(default_factory=pl.DataFrame)
+    _per_person: pl.DataFrame | None = field(default_factory=pl.DataFrame)
     _kind: str = "polars"
 
     @property
@@ -127,8 +128,12 @@ class RiskReport:
     def per_person(self) -> Any:
         """The risk of each person, highest first, as the kind of frame that was given: for the owner alone.
 
-        One line for each person where a column identifies people, otherwise for each row.
+        One line for each person where a column identifies people, otherwise for each row. An error where only
+        the sizes of classes are known.
         """
+        if self._per_person is None:
+            message = "The risk of each person is not known: Spark holds the rows of this release."
+            raise RecipeError("recipe.not_available", message, "read a part of it, and use `shoal.risk`")
         return frames.as_kind(self._per_person, self._kind)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,6 +162,27 @@ class RiskReport:
             f"{self.prosecutor.highest:.3g}, average {self.prosecutor.average:.3g}; "
             f"{self.prosecutor.unique} unique)"
         )
+
+
+def risk_of_sizes(sizes: LongArray, k: int) -> RiskReport:
+    """Return the risk of a release of which only the sizes of the classes are known, each row a person."""
+    whole = risk(sizes, k)
+    remark = "Only the sizes of classes are known: choices of columns and single rows were not looked at."
+    return RiskReport(
+        rows=int(sizes.sum()),
+        classes=len(sizes),
+        suppressed=0,
+        people=None,
+        k=int(sizes.min()),
+        asked=k,
+        prosecutor=whole,
+        journalist=whole,
+        basis="table",
+        subsets=[],
+        subset_size=0,
+        remarks=(remark,),
+        _per_person=None,
+    )
 
 
 def measure_risk(

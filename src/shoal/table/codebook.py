@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import BoolArray, IntArray
 from shoal.hierarchy.periods import Unit
 from shoal.recipe import Column, Recipe
 from shoal.recipe.goals import Goal, ValueRange
@@ -34,6 +34,7 @@ from shoal.table.sensitive import (
 )
 from shoal.table.tree_columns import build_tree
 
+UNKNOWN = -2  # in place of a value that the table did not have when its dictionary was made
 _SEPARATOR = "\x1f"  # between the texts of a combination; those are escaped
 _ESCAPES = {"\\": "\\", "u": _SEPARATOR}
 
@@ -86,6 +87,11 @@ class RangeBook:
         """Return some rows as an encoded column."""
         return range_column(self.name, numbers, self.kind, self.column, self.line, self.unit)
 
+    def is_unknown(self, numbers: pl.Series) -> BoolArray:
+        """Mark numbers that the whole table did not have when its range was found."""
+        found = numbers.fill_null(self.line.low).to_numpy()
+        return np.asarray((found < self.line.low) | (found > self.line.high))
+
     def positions(self, numbers: pl.Series, span: int) -> IntArray:
         """Return the fixed-point positions of some rows, as `fixed_columns` does."""
         found = numbers.fill_null(0).to_numpy()
@@ -119,13 +125,10 @@ class TreeBook:
     as_stored: bool = False
 
     def codes(self, values: pl.Series) -> pl.Series:
-        """Return the leaves of cleaned cells."""
+        """Return the leaves of cleaned cells; `UNKNOWN` for those that the whole table did not have."""
         canonical = settled(values, self.column, as_stored=self.as_stored)
-        known, leaves = self.distinct, pl.Series(self.leaves)
-        if not len(known):
-            return pl.repeat(self.empty.missing, len(values), dtype=pl.Int32, eager=True)
-        canonical = canonical.cast(known.dtype)
-        return canonical.replace_strict(known, leaves, default=self.empty.missing, return_dtype=pl.Int32)
+        missing = self.empty.missing if self.empty.has_missing else UNKNOWN
+        return _numbered(canonical.cast(self.distinct.dtype), self.distinct, self.leaves, missing)
 
     def view(self, codes: pl.Series) -> TreeColumn:
         """Return some rows as an encoded column."""
@@ -172,15 +175,22 @@ class SensitiveBook:
     as_stored: Collection[str] = ()
 
     def codes(self, frame: pl.DataFrame, recipe: Recipe) -> pl.Series:
-        """Return the number of each row's value, -1 for a missing one."""
+        """Return the number of each row's value, -1 for a missing one; `UNKNOWN` as in `TreeBook.codes`."""
         keys = sensitive_keys(frame, self.goal, recipe, self.as_stored)
-        if not len(self.keys):
-            return pl.repeat(-1, len(keys), dtype=pl.Int32, eager=True)
-        return keys.replace_strict(self.keys, pl.Series(self.numbers), default=-1, return_dtype=pl.Int32)
+        return _numbered(keys, self.keys, self.numbers, -1)
 
     def view(self, codes: pl.Series) -> SensitiveColumn:
         """Return some rows as an encoded column."""
         return replace(self.empty, codes=codes.to_numpy().astype(np.int32))
+
+
+def _numbered(values: pl.Series, known: pl.Series, numbers: IntArray, missing: int) -> pl.Series:
+    """Return the number of each value; those of missing and of unknown values are never in a dictionary."""
+    if len(known):
+        found = values.replace_strict(known, pl.Series(numbers), default=UNKNOWN, return_dtype=pl.Int32)
+    else:
+        found = pl.repeat(UNKNOWN, len(values), dtype=pl.Int32, eager=True)
+    return found.set(values.is_null(), missing)
 
 
 def sensitive_keys(

@@ -28,6 +28,7 @@ from shoal.engine.spark.aggregates import (
     count_dominated,
     count_released,
 )
+from shoal.engine.spark.balance import check_released
 from shoal.engine.spark.bounding import lower_bound
 from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.goals import worst_classes
@@ -86,7 +87,7 @@ def make_distributed(
         in_files = frame is None and recipe.input.table is None
         found = run(given, recipe, timings, progress, show_plan, in_files=in_files)
         try:
-            bounding = _bounding(found, recipe, timings, progress) if bound else ()
+            bounding = (_bounding(found, recipe, timings, progress),) if bound else ()
             with stage(timings, "measure", progress) as tick, sized(spark, found.rows), watched(spark, tick):
                 part = _part(found, recipe, repeats, bounding)
                 refuse(part.dangers, recipe)
@@ -121,13 +122,11 @@ def make_distributed(
 
 def _bounding(
     found: SparkRun, recipe: Recipe, timings: dict[str, float], progress: Progress | None
-) -> tuple[BackgroundStage[Bound | None]]:
+) -> BackgroundStage[Bound | None]:
     """Bound the loss; other work waits, because it needs the same workers."""
-    started = BackgroundStage(
-        timings, "bounding", lambda tick: lower_bound(found.encoded, recipe, found.missing)
-    )
-    started.result(progress)
-    return (started,)
+    spark = found.classes.sparkSession
+    with stage(timings, "bounding", progress) as tick, sized(spark, found.rows), watched(spark, tick):
+        return BackgroundStage.done(timings, "bounding", lower_bound(found.encoded, recipe, found.missing))
 
 
 def _repeats(table: SparkTable, recipe: Recipe) -> dict[str, Repeats]:
@@ -158,7 +157,8 @@ def _part(
     )
     values = dict(zip(recipe.named("sensitive", "keep"), of_others, strict=True))
     dangers = _dangers(found, counts, values, repeats, recipe)
-    suppressed = found.rows - counts.rows
+    check_released(found.rows, counts.rows, found.suppressed, found.missing)
+    suppressed = found.suppressed + found.missing
     rows = Distributed(found, layout, counts.classes, counts.rows)
     return Part(
         title="",

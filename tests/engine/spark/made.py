@@ -104,3 +104,17 @@ def let_go(spark: Any) -> None:
     """Release what other tests keep."""
     for frame in list(spark.sparkContext._jsc.getPersistentRDDs().values()):
         frame.unpersist()
+
+
+def plans_of(spark: Any, monkeypatch: Any) -> list[str]:
+    """Return a list that gets the plan of each query whose result comes to the driver."""
+    frames, found = type(spark.range(1)), []
+    plain = frames.collect
+
+    def collect(frame: Any) -> Any:
+        rows = plain(frame)
+        found.append(frame._jdf.queryExecution().toString())
+        return rows
+
+    monkeypatch.setattr(frames, "collect", collect)
+    return found

@@ -20,6 +20,7 @@ from shoal.errors import OutputError, PromiseError
 from shoal.release import folder
 from shoal.release.distributed import Distributed, layout_of
 from shoal.release.signing import make_keys
+from shoal.verifier.spark import verify_folder
 from shoal.verifier.spark.session import steady
 from tests.engine.spark.made import by_local, in_spark, people, persisted, recipe, texts
 from tests.profiles import slow
@@ -151,6 +152,74 @@ def test_a_folder_is_written_whole_or_not_at_all(
         "out.parquet/part-00000.parquet",
     ]
     assert shoal.verify(target, ASKED).holds
+
+
+def test_paths_may_have_any_characters(release: shoal.Release, tmp_path: Path) -> None:
+    """What a URL would quote, and what Spark would take for a pattern."""
+    place = tmp_path / "für [a-c]* {x}? 100%20 #"
+    place.mkdir()
+    target = place / "out ü%[1].parquet"
+    release.write(target)
+    assert sorted(listed(place)) == [f"{target.name}.manifest.json", f"{target.name}/part-00000.parquet"]
+    assert verify_folder(release.parts[0].frame.spark, target, ASKED).holds  # type: ignore[union-attr]
+    assert shoal.verify(target, ASKED).holds
+
+
+def test_a_late_copy_of_a_task_cannot_write_into_the_release(
+    release: shoal.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may write before, while and after the files are verified and named."""
+    tasks: list[Any] = []
+    parts: list[Any] = []
+    plain, verified = files.WriteFiles, folder._verify_written
+
+    def task(*given: Any) -> Any:
+        tasks.append(plain(*given))
+        return tasks[-1]
+
+    def in_files(*given: Any) -> Any:
+        parts.append(IN_FILES(*given))
+        return parts[-1]
+
+    def late() -> list[Any]:
+        batches = parts[0].toArrow().to_batches()
+        return [row for batch in tasks[0](batches) for row in batch.to_pylist()]
+
+    def verify(*given: Any) -> None:
+        late()
+        verified(*given)
+        late()
+
+    monkeypatch.setattr(files, "WriteFiles", task)
+    monkeypatch.setattr(files, "in_files", in_files)
+    monkeypatch.setattr(folder, "_verify_written", verify)
+    release.write(tmp_path / "out.parquet")
+    written = listed(tmp_path)
+    assert sorted(written) == ["out.parquet.manifest.json", "out.parquet/part-00000.parquet"]
+    assert shoal.verify(tmp_path / "out.parquet", ASKED).holds
+
+    assert all(row["fault"] for row in late())
+    assert listed(tmp_path) == written
+
+
+@slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+@pytest.mark.parametrize("stage", ["write", "verify"])
+def test_a_worker_that_dies_while_files_are_written_or_verified_changes_nothing(
+    spark: Any, release: shoal.Release, tmp_path: Path, stage: str
+) -> None:
+    release.write(tmp_path / "whole.csv")
+    ended: list[int] = []
+
+    def progress(now: str, share: float, text: str = "") -> None:
+        if now == stage and not ended:
+            ended.append(executors(spark)[0])
+            os.kill(ended[0], signal.SIGKILL)
+
+    target = release.write(tmp_path / "out.csv", progress=progress)
+    assert len(ended) == 1
+    assert listed(target) == listed(tmp_path / "whole.csv")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
 @slow

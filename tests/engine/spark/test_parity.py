@@ -143,6 +143,25 @@ def test_equal_rows_and_values_that_differ_little_are_released_alike(spark: Any)
 
 
 @slow
+def test_a_group_of_equal_rows_larger_than_a_cell_is_released_alike(spark: Any) -> None:
+    n = 100_000
+    number = pl.int_range(n, eager=True)
+    equal = number % 5 < 3
+    table = pl.DataFrame(
+        {
+            "age": (number * 7919 % 83).set(equal, 40),
+            "pay": (number * 104_729 % 5_003).set(equal, 1_000),
+            "town": pl.Series(["x"] * n).zip_with(equal, (number % 11).cast(pl.String)),
+            "ill": number % 7,
+        }
+    )
+    assert table.filter(equal).select("age", "pay", "town").unique().height == 1
+    changes = {"engine": {"cell_rows": 20_000}, "method": METHODS["local-search"]}
+    asked = Recipe.from_roles(quasi=["age", "pay", "town"], sensitive=["ill"], k=10, changes=changes)
+    assert by_spark(in_spark(spark, table, 4), asked) == by_local(table, asked)
+
+
+@slow
 @pytest.mark.parametrize("output", [{"bounds_as": "columns"}, {"values": "microaggregate"}], ids=str)
 def test_months_years_and_codes_are_released_alike(spark: Any, output: dict[str, str]) -> None:
     n = 300

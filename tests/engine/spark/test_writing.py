@@ -38,35 +38,35 @@ def in_order() -> list[tuple[Any, ...]]:
     return [(ill, age, town, note) for age, town, ill, note in ordered]
 
 
-def written(place: Path, ending: str, pieces: list[dict[str, Any]]) -> list[tuple[Any, Any]]:
-    place.mkdir()
+def written(place: Path, ending: str, pieces: list[dict[str, Any]]) -> dict[int, Path]:
+    """The files that one attempt says it has written; there are no others."""
+    place.mkdir(exist_ok=True)
+    before = set(place.iterdir())
     task = WriteFiles(LAYOUT, str(place), ending, spreadsheet_safe=True)
     found = [batch.to_pylist()[0] for batch in task(batches(pieces))]
-    return [(row["file"], row["fault"]) for row in found]
+    assert not any(row["fault"] for row in found)
+    made = {row["file"]: place / row["name"] for row in found}
+    assert set(place.iterdir()) - before == set(made.values())
+    return made
 
 
 def test_rows_are_sorted_within_and_across_classes(tmp_path: Path) -> None:
-    for at, pieces in enumerate((PIECES, PIECES[::-1])):
-        place = tmp_path / str(at)
-        assert written(place, ".parquet", pieces) == [(3, None)]
-        assert [file.name for file in place.iterdir()] == ["file-00003.parquet"]
-        assert pl.read_parquet(place / "file-00003.parquet").rows() == in_order()
-    one, other = (tmp_path / str(at) / "file-00003.parquet" for at in (0, 1))
+    one, other = (written(tmp_path, ".parquet", pieces)[3] for pieces in (PIECES, PIECES[::-1]))
+    assert pl.read_parquet(one).rows() == in_order()
+    assert one != other
     assert one.read_bytes() == other.read_bytes()
 
 
 def test_text_files_are_as_one_machine_writes_them(tmp_path: Path) -> None:
-    written(tmp_path / "made", ".csv", PIECES)
-    lines = (tmp_path / "made" / "file-00003.csv").read_text(encoding="utf-8").splitlines()
+    lines = written(tmp_path, ".csv", PIECES)[3].read_text(encoding="utf-8").splitlines()
     assert lines[0] == "ill,^age$,town,note"
     assert lines[1:4] == ["cold,7,b,x", 'flu,7,b,""', "flu,7,b,'=1"]
 
 
 def test_a_task_may_have_several_files_or_none(tmp_path: Path) -> None:
     apart = [{**piece, "file": at % 2} for at, piece in enumerate(PIECES)]
-    assert written(tmp_path / "two", ".csv", apart) == [(0, None), (1, None)]
-    assert written(tmp_path / "none", ".csv", []) == []
-    assert list((tmp_path / "none").iterdir()) == []
+    assert list(written(tmp_path, ".csv", apart)) == [0, 1]
+    assert written(tmp_path, ".csv", []) == {}
 
 
 def test_a_folder_that_a_worker_lacks_is_a_fault_without_a_stack(tmp_path: Path) -> None:

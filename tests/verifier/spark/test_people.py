@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.recipe import Recipe
 from shoal.verifier import verify
 from shoal.verifier.spark import verify_folder
+from tests.engine.spark.made import plans_of
 from tests.profiles import slow
 from tests.verifier.spark.folders import codes, write_parts
 
@@ -53,17 +54,36 @@ def own_rows(spark: Any, rows: list[Any]) -> Any:
     )
 
 
-def test_people_are_counted_as_by_duckdb(spark: Any, tmp_path: Path) -> None:
+def test_people_are_counted_as_by_duckdb(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table of people passes through the driver on its way to all machines."""
     folder = written(tmp_path / "out.csv")
     subjects = pa.array([row[3] for row in ROWS[::2] + ROWS[1::2]])
+    plans = plans_of(spark, monkeypatch)
 
     one = verify(folder, RECIPE, subjects=subjects)
     other = verify_folder(spark, str(folder), RECIPE, people=own_rows(spark, ROWS), person="the person")
 
     assert one == other
+    assert not any("Broadcast" in plan for plan in plans)
+    assert sum("Join" in plan or "CartesianProduct" in plan for plan in plans) > 2
     assert (other.k, other.k_wildcard) == (2, 4)
     assert [goal.achieved for goal in other.goals[:3]] == [2, 1, 1.0]  # everybody of the first class has a
     assert {goal.counts for goal in other.goals} == {"people"}
+
+
+def test_rows_that_are_given_to_another_person_are_counted_as_that_persons(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Nobody can see it in the files: a class of two people is one of one person then."""
+    folder = written(tmp_path / "out.csv")
+    people = own_rows(spark, [(*row[:3], "Di" if row[0] is None else row[3]) for row in ROWS])
+
+    verdict = verify_folder(
+        spark, str(folder), RECIPE.changed({"privacy": {"goal": []}}), people=people, person="the person"
+    )
+
+    assert codes(verdict) == ["verify.k"]
+    assert (verdict.k, verdict.goals[0].counts) == (1, "people")
 
 
 @slow

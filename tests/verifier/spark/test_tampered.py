@@ -10,7 +10,7 @@ import pytest
 
 from shoal.verifier import verify
 from shoal.verifier.spark import verify_folder
-from tests.profiles import slow
+from tests.profiles import slow, some
 from tests.verifier.spark import tampered
 from tests.verifier.spark.folders import both, codes
 from tests.verifier.spark.tampered import BY_MANIFEST, CASES, RECIPE
@@ -40,8 +40,7 @@ def test_duckdb_finds_it(tmp_path: Path, change: Callable[[Path], None], ending:
     assert bool(found & BY_MANIFEST) is (change is not tampered.add_a_foreign_file)
 
 
-@slow
-@CHANGES
+@pytest.mark.parametrize("change", some(CASES, 6, 3), ids=lambda change: change.__name__)
 def test_spark_finds_it(spark: Any, tmp_path: Path, change: Callable[[Path], None]) -> None:
     ending = (".csv", ".parquet")[list(CASES).index(change) % 2]
     folder = tampered.release(tmp_path / f"out{ending}")

@@ -224,36 +224,36 @@ class ValueCounts:
 
 
 def _value_counts(pieces: Any, classes: Any, column: str, *, with_people: bool) -> ValueCounts:
-    """Count the values of a column, and the classes that share one."""
+    """Count the values of a column, and the classes that share one.
+
+    No value comes to the driver, where it would get into the plan of a query, which Spark logs.
+    """
     from pyspark.sql import functions as f
 
     people = f.count_distinct(PERSON) if with_people else f.count(f.lit(1))
     rows = pieces.selectExpr(f"inline({ROWS})").groupBy(f.col(column).alias("v"))
-    values = rows.agg(f.count(f.lit(1)).alias("n"), people.alias("people"))
-    of_values = values.agg(
-        f.count("v").alias("distinct"),
-        f.sum(f.when(f.col("v").isNull(), f.col("n")).otherwise(0)).alias("missing"),
-        f.sum(f.when(f.col("v").isNotNull() & (f.col("people") == 1), f.col("n")).otherwise(0)).alias("own"),
-        f.max_by("v", f.struct("n", f.col("v").isNotNull(), "v")).alias("frequent"),
-    ).collect()[0]
+    counted = rows.agg(f.count(f.lit(1)).alias("n"), people.alias("people"))
     low, present = f.col(f"{column}_low"), f.col(f"{column}_n")
     is_one = (present == f.col("n")) & (low == f.col(f"{column}_high"))
-    same = classes.where(is_one | (present == 0)).select("n", low.alias("v"))
-    of_classes = same.agg(
-        f.count(f.lit(1)).alias("alike"),
-        f.sum("n").alias("rows"),
-        (f.count_distinct("v") + f.max(f.col("v").isNull().cast("int"))).alias("values"),
-        f.sum(f.col("v").eqNullSafe(f.lit(of_values.frequent)).cast("int")).alias("frequent"),
-    ).collect()[0]
-    return ValueCounts(
-        distinct=of_values.distinct,
-        missing=of_values.missing or 0,
-        own=of_values.own or 0,
-        alike=of_classes.alike,
-        alike_rows=of_classes.rows or 0,
-        alike_values=of_classes["values"] or 0,
-        alike_frequent=of_classes.frequent or 0,
+    same = classes.where(is_one | (present == 0)).groupBy(low.alias("v"))
+    shared = same.agg(f.count(f.lit(1)).alias("alike"), f.sum("n").alias("rows"))
+    values = counted.unionByName(shared, allowMissingColumns=True).groupBy("v")
+    sums = (f.coalesce(f.sum(of), f.lit(0)).alias(of) for of in ("n", "people", "alike", "rows"))
+    is_own = f.col("v").isNotNull() & (f.col("people") == 1)
+    found = (
+        values.agg(*sums)
+        .agg(
+            f.count("v").alias("distinct"),
+            f.sum(f.when(f.col("v").isNull(), f.col("n"))).alias("missing"),
+            f.sum(f.when(is_own, f.col("n"))).alias("own"),
+            f.sum("alike").alias("alike"),
+            f.sum("rows").alias("alike_rows"),
+            f.count_if(f.col("alike") > 0).alias("alike_values"),
+            f.max_by("alike", f.struct("n", f.col("v").isNotNull(), "v")).alias("alike_frequent"),
+        )
+        .collect()[0]
     )
+    return ValueCounts(**{name: number or 0 for name, number in found.asDict().items()})
 
 
 def count_dominated(pieces: Any, keys: Sequence[str]) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from shoal.engine.cells.counts import CellCount
 from shoal.engine.cells.sample import OPEN_HIGH, OPEN_LOW, CutSample, Space, key_limit
 from shoal.engine.cells.tree import Leaf, Node, Partition, from_lists
 from shoal.engine.spark import tasks
+from shoal.engine.spark.schema import KEPT, STATE, UNKNOWN_VALUE
 from shoal.engine.spark.settings import on_disks
 from shoal.failures import guarded_group
 from shoal.table.codebook import Codebook
@@ -32,10 +33,13 @@ class SparkRows:
     frame : pyspark.sql.DataFrame
         With the columns that `tasks` describes. It may have equal rows once, and in `n` how many they are.
     codebook : Codebook
+    counted : CellCount, optional
+        The counts of the whole table, where they are known.
     """
 
     frame: Any
     codebook: Codebook
+    counted: CellCount | None = None
 
     @cached_property
     def space(self) -> Space:
@@ -46,7 +50,17 @@ class SparkRows:
     @cached_property
     def root(self) -> CellCount:
         """The counts of the whole table."""
-        return self._counted(Partition())[0]
+        return self.counted or self._counted(Partition())[0]
+
+    def by_state(self) -> list[CellCount]:
+        """Count the rows in each state as cells are counted: one reading for all of them."""
+        from pyspark.sql import functions as f
+
+        return self._counts(self.frame.withColumn("cell", f.col(STATE).cast("int")), UNKNOWN_VALUE + 1)
+
+    def kept(self, counted: CellCount) -> SparkRows:
+        """Return the rows that are kept, whose counts are known."""
+        return SparkRows(self.frame.where(f"{STATE} = {KEPT}").drop(STATE), self.codebook, counted)
 
     def condensed(self, cell_rows: int) -> SparkRows:
         """Return the rows to plan cells with: equal ones once where that saves much, kept on disks too."""
@@ -90,9 +104,12 @@ class SparkRows:
         return [self.root] if partition == Partition() else self._counted(partition)
 
     def _counted(self, partition: Partition) -> list[CellCount]:
+        return self._counts(self.in_cells(partition), len(partition.paths))
+
+    def _counts(self, cells: Any, number: int) -> list[CellCount]:
         from pyspark.sql import functions as f
 
-        cells, with_people = self.in_cells(partition), self.codebook.recipe.subject is not None
+        with_people = self.codebook.recipe.subject is not None
         goals = range(len(self.codebook.sensitive))
         totals = [f.sum(self._number).alias("rows")]
         if with_people:
@@ -102,8 +119,8 @@ class SparkRows:
             holders = [f.sum(f.when(f.col(f"g{g}") >= 0, self._number).otherwise(0)) for g in goals]
         totals += [column.alias(f"h{g}") for g, column in enumerate(holders)]
         found = {row.cell: row.asDict() for row in cells.groupBy("cell").agg(*totals).collect()}
-        values = [self._values(cells, g, with_people, len(partition.paths)) for g in goals]
-        return [_cell_count(found.get(cell), cell, values) for cell in range(len(partition.paths))]
+        values = [self._values(cells, g, with_people, number) for g in goals]
+        return [_cell_count(found.get(cell), cell, values) for cell in range(number)]
 
     def _values(self, cells: Any, goal: int, with_people: bool, n_cells: int) -> LongArray:
         """Count the people with each value, by cell."""

@@ -18,6 +18,7 @@ from shoal.engine.cells.planning import Plan, plan_cells
 from shoal.engine.cells.tree import is_alike
 from shoal.engine.clustering import too_many_missing
 from shoal.engine.spark import tasks
+from shoal.engine.spark.balance import check_cells, check_encoded
 from shoal.engine.spark.columns import find_codebook
 from shoal.engine.spark.frame import SparkTable
 from shoal.engine.spark.memory import refuse_large
@@ -26,6 +27,8 @@ from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.schema import (
     ABOUT,
     COUNTED,
+    KEPT,
+    LEFT_OUT,
     arrow_schema,
     clustered_columns,
     prepared_schema,
@@ -67,6 +70,8 @@ class SparkRun:
         What each cell reports about itself.
     sensitive : tuple of SensitiveColumn
         What the goals count, with the counts of the whole table.
+    missing, suppressed : int
+        Rows that were left out for a missing value, and by the cells.
     plan : Plan
         The cells.
     """
@@ -85,6 +90,7 @@ class SparkRun:
     sensitive: tuple[SensitiveColumn, ...]
     rows: int
     missing: int
+    suppressed: int
     close: Callable[[], None]
 
     @property
@@ -130,8 +136,7 @@ def _run(
     kept = [prepared]
     try:
         with stage(timings, "encode", progress) as tick, watched(spark, tick):
-            rows = SparkRows(prepared, codebook)
-            missing = _missing(rows, recipe)
+            rows, missing = _kept(SparkRows(prepared, codebook), recipe)
         cell_rows = recipe.engine.cell_rows or CELL_ROWS
         with stage(timings, "plan", progress) as tick, watched(spark, tick):
             planned = rows.condensed(cell_rows)
@@ -147,6 +152,7 @@ def _run(
             made = _clustered(rows, plan, equal, table, method, cell_recipe, bins)
             kept.append(made)
             reports = _reports(made)
+            check_cells(reports, rows.root.rows, recipe.privacy.may_suppress(codebook.rows) - missing)
     except BaseException:
         _close(*kept)
         raise
@@ -156,7 +162,7 @@ def _run(
     return SparkRun(
         table, codebook, method, reason, plan, rows, classes, counted, bins,
         (*names, *recipe.named("sensitive", "keep")), reports, rows.sensitive, codebook.rows, missing,
-        partial(_close, *kept),
+        sum(report["suppressed"] for report in reports), partial(_close, *kept),
     )  # fmt: skip
 
 
@@ -171,16 +177,18 @@ def _prepared(table: SparkTable, codebook: Codebook) -> Any:
     return on_disks(table.mapped(task, prepared_schema(table, codebook)))
 
 
-def _missing(rows: SparkRows, recipe: Recipe) -> int:
-    """Count the rows left out for a missing value, and check what is left."""
-    total, left = rows.codebook.rows, rows.root.rows
-    allowed = recipe.privacy.may_suppress(total)
-    if total - left > allowed:
-        raise too_many_missing(total - left, total, recipe.privacy.max_suppressed)
-    check_feasible(left, recipe.privacy.k)
+def _kept(encoded: SparkRows, recipe: Recipe) -> tuple[SparkRows, int]:
+    """Return the rows that are not left out for a missing value, and how many are; check both."""
+    total, counts = encoded.codebook.rows, encoded.by_state()
+    missing = counts[LEFT_OUT].rows
+    check_encoded(total, *(count.rows for count in counts))
+    if missing > recipe.privacy.may_suppress(total):
+        raise too_many_missing(missing, total, recipe.privacy.max_suppressed)
+    rows = encoded.kept(counts[KEPT])
+    check_feasible(rows.root.rows, recipe.privacy.k)
     if recipe.subject is not None:
         _check_subject(rows, recipe.subject)
-    return total - left
+    return rows, missing
 
 
 def _check_subject(rows: SparkRows, subject: str) -> None:

@@ -11,9 +11,10 @@ from shoal.recode.microaggregate import column_step
 from shoal.table.codebook import Book, Codebook, RangeBook
 
 _EXACT = 2**53
-KEY, HASH = "key", "hash"
+KEY, HASH, STATE = "key", "hash", "state"
 PERSON, LABEL, ABOUT, COUNTED, CELL = "person", "label", "about", "counted", "cell"
 ROWS, SIZE, PEOPLE, MOST = "rows", "size", "people", "most"
+KEPT, LEFT_OUT, UNKNOWN_VALUE = range(3)  # the states of an encoded row
 SEVERAL = -1  # in place of the cell, for classes whose rows are not all seen together
 
 
@@ -30,6 +31,7 @@ def prepared_schema(table: SparkTable, codebook: Codebook) -> Any:
     fields += [t.StructField(f"g{at}", t.IntegerType()) for at in range(len(codebook.sensitive))]
     fields += _others(table, codebook.recipe)
     fields += [t.StructField(name, t.LongType()) for name in (KEY, HASH)]
+    fields.append(t.StructField(STATE, t.ByteType()))
     return t.StructType([*fields, *_about_rows(codebook.recipe)])
 
 

@@ -7,6 +7,7 @@ Each function gets batches or groups of rows as Arrow tables and returns such. C
 - g0, g1, ...: the values that the goals count
 - o0, o1, ...: the sensitive and kept columns, as they are released
 - key, hash, person, label: the key for samples, the hash of the other values, the person, the class label
+- state: whether the row is kept, left out for a missing value, or has a value that no dictionary has
 
 Published classes have
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from shoal.cluster.registry import MethodInfo
     from shoal.engine.cells.sample import Sample, Space
     from shoal.recipe import Recipe
-    from shoal.table.codebook import Codebook
+    from shoal.table.codebook import Codebook, RangeBook
     from shoal.table.columns import Encoded, SensitiveColumn
 
 
@@ -157,7 +158,7 @@ class Prepare:
     codebook: Codebook
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return the encoded rows of each batch, without those that are left out for a missing value."""
+        """Return the encoded rows of each batch, each with what becomes of it."""
         limit_threads()
         from shoal.engine.spark.arrow import frames, to_batches
 
@@ -183,22 +184,39 @@ class Prepare:
         codes = codes.reshape(len(positions) + len(trees), frame.height)
         columns: dict[str, Any] = {f"x{at}": pl.Series(column) for at, column in enumerate(codes)}
         columns |= {f"q{at}": values for at, (_, values) in enumerate(ranges)}
-        columns |= {f"g{at}": goal.codes(frame, recipe) for at, goal in enumerate(book.sensitive)}
+        goals = range(len(book.sensitive))
+        columns |= {f"g{at}": book.sensitive[at].codes(frame, recipe) for at in goals}
         others = recipe.named("sensitive", "keep")
         columns |= {f"o{at}": series(frame, name) for at, name in enumerate(others)}
         columns["key"] = pl.Series((sample_keys(codes, recipe.method.seed) >> np.uint64(1)).astype(np.int64))
         columns["hash"] = pl.Series(row_hashes(frame, recipe).view(np.int64))
+        columns["state"] = pl.Series(self._states(ranges, trees, [columns[f"g{at}"] for at in goals]))
         if recipe.subject is not None:
             columns["person"] = comparable(series(frame, recipe.subject))
         if recipe.label is not None:
             columns["label"] = series(frame, recipe.label).cast(pl.String)
-        prepared = pl.DataFrame(columns)
-        if recipe.privacy.missing != "suppress":
-            return prepared
-        absent = [values.is_null() for _, values in ranges]
-        missing = [b.empty.missing for b in book.quasi if not isinstance(b, RangeBook)]
-        absent += [leaves == code for leaves, code in zip(trees, missing, strict=True)]
-        return prepared.filter(~pl.DataFrame(absent).fold(lambda one, other: one | other))
+        return pl.DataFrame(columns)
+
+    def _states(
+        self, ranges: list[tuple[RangeBook, pl.Series]], trees: list[pl.Series], goals: list[pl.Series]
+    ) -> npt.NDArray[Any]:
+        """Return what becomes of each row; a value that no dictionary has is not taken for a missing one."""
+        import numpy as np
+
+        from shoal.engine.spark.schema import KEPT, LEFT_OUT, UNKNOWN_VALUE
+        from shoal.table.codebook import UNKNOWN, RangeBook
+
+        absent, unknown = np.zeros((2, len([*(v for _, v in ranges), *trees][0])), bool)
+        for book, values in ranges:
+            absent |= values.is_null().to_numpy()
+            unknown |= book.is_unknown(values)
+        books = [book for book in self.codebook.quasi if not isinstance(book, RangeBook)]
+        for tree, leaves in zip(books, trees, strict=True):
+            absent |= (leaves == tree.empty.missing).to_numpy()
+        for codes in (*trees, *goals):
+            unknown |= (codes == UNKNOWN).to_numpy()
+        left_out = absent & (self.codebook.recipe.privacy.missing == "suppress")
+        return np.where(unknown, UNKNOWN_VALUE, np.where(left_out, LEFT_OUT, KEPT)).astype(np.int8)
 
 
 @dataclass(frozen=True)
@@ -366,6 +384,8 @@ class CellTask:
             rows = rows.append_column(name, pa.nulls(classes.height, pa.string()))
         report = {
             "path": path,
+            "rows": len(inside),
+            "suppressed": int((~inside).sum()),
             **measured(encoded, published, self.recipe),
             **revealed(frame, encoded, published, self.recipe, learns=learns),
         }

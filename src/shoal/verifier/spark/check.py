@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _Read = TypeVar("_Read")
+_BROADCASTS = ("spark.sql.autoBroadcastJoinThreshold", "spark.sql.adaptive.autoBroadcastJoinThreshold")
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def verify_folder(
         message = f"{folder} is a file, and the engine `spark` verifies folders."
         raise RecipeError("recipe.invalid", message, "verify it with the engine duckdb")
     claims = read_manifest(place) if manifest else Claims()
-    with clear_failures(), steady(spark):
+    with clear_failures(), steady(spark), _unshared(spark, people):
         return _verify(spark, list_parts(place), _Task(recipe, rows, claims, people, person))
 
 
@@ -127,10 +129,26 @@ def verify_frame(
         goals count people.
     """
     _refuse_others(recipe)
-    with clear_failures(), steady(spark):
+    people = frame if person else None
+    with clear_failures(), steady(spark), _unshared(spark, people):
         table = table_of(frame.drop(person) if person else frame)
-        people = frame if person else None
         return _verify_table(spark, table, _Task(recipe, rows, Claims(), people, person), [])
+
+
+@contextmanager
+def _unshared(spark: SparkSession, people: DataFrame | None) -> Iterator[None]:
+    """Where people are counted, send no table to all machines: it would pass through the driver."""
+    before = {} if people is None else {key: spark.conf.get(key, None) for key in _BROADCASTS}
+    try:
+        for key in before:
+            spark.conf.set(key, "-1")
+        yield
+    finally:
+        for key, own in before.items():
+            if own is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, own)
 
 
 def _refuse_others(recipe: Recipe) -> None:

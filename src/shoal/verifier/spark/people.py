@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _MARKS = "^'+(?=[=+@\\t\\r-])"
+# A text file has 2024-01-02T03:04:05.000000+0000 where Spark writes 2024-01-02 03:04:05.
+_TIME = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+)
 
 
 def attach_people(
@@ -109,9 +113,26 @@ def _sums(table: Table, rows: DataFrame, quasi: Sequence[str]) -> DataFrame:
 
 
 def _form(text: Column) -> Column:
-    """Write a number in one way; any other text stays as it is, also digits that a double does not hold."""
+    """Write numbers and times in one way; any other text stays as it is.
+
+    Digits that a double does not hold stay too.
+    """
     from pyspark.sql import functions as sql
 
     number = text.try_cast("double")
     is_exact = (sql.abs(number) < EXACT) | text.rlike("[.eE]")
-    return sql.when(text.rlike(f"^({NUMBER})$") & is_exact, (number + 0.0).cast("string")).otherwise(text)
+    is_number = text.rlike(f"^({NUMBER})$") & is_exact
+    is_special = text.rlike("^(?i)([+-]?inf(inity)?|nan)$")
+    return (
+        sql.when(is_number | is_special, (number + 0.0).cast("string"))
+        .when(text.rlike(_TIME), _in_one_form(text))
+        .otherwise(text)
+    )
+
+
+def _in_one_form(time: Column) -> Column:
+    """Write a time with or without a zone in one way; one without is taken as it is, in UTC."""
+    from pyspark.sql import functions as sql
+
+    with_colon = sql.regexp_replace(time, "([+-][0-9]{2})([0-9]{2})$", "$1:$2")
+    return sql.coalesce(with_colon.try_cast("timestamp").cast("string"), time)
