@@ -10,7 +10,7 @@ from shoal.recipe.options import LocalSearchOptions
 
 BLOCK_ROWS, _MOST_CLASSES = 6000, 250  # of a block: a step looks at all of its classes
 _WIDE_ROWS, _WIDE_CLASSES = 2000, 400  # the same where every row looks at all of them
-_BLOCK_CLASSES = 60  # at least, for large k
+_BLOCK_CLASSES = 60  # at least, for large k, where a table has more
 # The first temperature, in what a row costs on average, up to some k, and by which power of k it rises
 # beyond: a step of large classes changes more rows.
 _WARMTH, _COOL_K, _WARMER = 1.5, 10, 0.45
@@ -21,6 +21,7 @@ _PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
 # Up to this k, and where there are few classes in all, rows settle among all classes of a block. That saves
 # more and takes longer, so there are fewer rounds.
 _WIDE_K, _WIDE_ROUNDS = 10, 0.87
+_MOST_OF_FEW = 3.8  # times as many rounds for large k, where there are few classes, and a round takes long
 _PLAIN_K = 5  # for which efforts say how many rounds there are
 _MORE = 0.55  # by which power of k there are more for larger k: a table has fewer classes then
 _ROOM = 1.5  # times k rows that a class may have on average before it counts as larger
@@ -37,12 +38,13 @@ class Effort:
     rounds: int  # for k = `_PLAIN_K`, up to `_FULL_ROUNDS` rows
     steps: float  # for each class and round
     most: float  # times as many rounds for large k
+    least_block: int  # classes of a block at least, where a table has few: small ones need many rounds
 
 
 EFFORTS = {
-    "quick": Effort(rounds=7, steps=1.5, most=2.2),
-    "normal": Effort(rounds=22, steps=4.0, most=4.5),
-    "high": Effort(rounds=200, steps=4.0, most=4.5),
+    "quick": Effort(rounds=7, steps=1.5, most=2.2, least_block=60),
+    "normal": Effort(rounds=22, steps=4.0, most=4.5, least_block=20),
+    "high": Effort(rounds=200, steps=4.0, most=4.5, least_block=20),
 }
 
 
@@ -79,7 +81,8 @@ class Schedule:
         self._patience = max(_LEAST_PATIENCE, patience)
         self._hottest = _HOTTEST * k * float(highest_costs.mean())
         self._warmth: float = _WARMTH * max(1.0, k / _COOL_K) ** _WARMER
-        self._is_wide = k <= _WIDE_K or n_rows <= _BLOCK_CLASSES * k
+        self._has_few = n_rows <= _BLOCK_CLASSES * k
+        self._is_wide = k <= _WIDE_K or self._has_few
         fewer: float = min(1.0, _FULL_ROUNDS / n_rows) ** _FEWER
         fewer *= min(1.0, _FULL_COLUMNS / len(highest_costs))
         fewer *= _WIDE_ROUNDS if self._is_wide else 1.0
@@ -89,7 +92,8 @@ class Schedule:
     def begin(self, rows_of_class: float) -> None:
         """Set the number of rounds; where goals make classes much larger than k, there are as many more."""
         k = max(self._k, rows_of_class / _ROOM)
-        more: float = min(self._effort.most, max(1.0, (k / _PLAIN_K) ** _MORE))
+        most = min(self._effort.most, _MOST_OF_FEW) if self._has_few else self._effort.most
+        more: float = min(most, max(1.0, (k / _PLAIN_K) ** _MORE))
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * self._fewer))
 
     @property
@@ -134,4 +138,5 @@ class Schedule:
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
         rows, most = (_WIDE_ROWS, _WIDE_CLASSES) if self._is_wide else (BLOCK_ROWS, _MOST_CLASSES)
-        return max(_BLOCK_CLASSES, min(most, int(rows / rows_of_class)))
+        least = self._effort.least_block if self._has_few else _BLOCK_CLASSES
+        return max(least, min(most, int(rows / rows_of_class)))

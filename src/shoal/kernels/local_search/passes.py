@@ -38,7 +38,7 @@ class PassWork(NamedTuple):
     rows: np.ndarray  # int64 (m)
     among: np.ndarray  # int64 (c): classes among which rows move and swap
     listed: np.ndarray  # int64 (c): the list on which a class was put last
-    state: np.ndarray  # int64 (4): classes on the list, its number, whether all classes are looked at, `united`
+    state: np.ndarray  # int64 (4): classes listed, number of the list, whether all are looked at, IS_UNITED
 
 
 def pass_work(n_rows, n_classes, n_columns, is_wide):
