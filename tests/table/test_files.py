@@ -474,7 +474,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(
 
 def test_spark_refuses_what_it_would_take_for_text() -> None:
     with pytest.raises(ShoalError, match="The engine spark does not read"):
-        _read(None, "file:///people.xlsx", Input())
+        _read(None, Recipe.from_roles(quasi=["age"], k=2), "file:///people.xlsx")
 
 
 def test_an_output_in_a_format_that_is_only_read_is_refused(tmp_path: Path) -> None:

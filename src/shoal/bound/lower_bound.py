@@ -35,7 +35,7 @@ Costs are rounded to fixed-point integers; the largest possible rounding error i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, floor, log10
 from typing import Any, Literal
 
@@ -112,7 +112,7 @@ class Bound:
     total: float
     is_estimate: bool
     how: str
-    n_estimates: int = 1
+    n_estimates: int = field(default=1, repr=False)
 
     @property
     def confidence(self) -> float:
