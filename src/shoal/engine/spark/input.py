@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from shoal.engine.spark.footers import exactly, refuse_ragged
 from shoal.engine.spark.text import SEPARATORS, read_text
 from shoal.errors import DataError, RecipeError
 from shoal.failures import is_of_spark
@@ -55,24 +56,24 @@ def _read(spark: Any, recipe: Recipe, path: str) -> Any:
     """Read an address as it is, and a bare path on this machine as what it names."""
     given = recipe.input
     local = None if "://" in path else recipe.resolve(path).absolute()
-    place = path if local is None else _exactly(local)
+    place = path if local is None else f"file:{exactly(str(local))}"
     extension = Path(path).suffix.lower()
     if extension in READABLE and extension not in (".parquet", *SEPARATORS):
         message = f"The engine spark does not read {extension} files."
         raise DataError("data.unreadable", message, "use the engine local, or convert the table to Parquet")
-    if extension == ".parquet":
-        return spark.read.parquet(place)
     if extension == ".orc":
-        return spark.read.orc(place)
-    if extension not in SEPARATORS and _is_columnar(local or Path(path.removeprefix("file://"))):
-        return spark.read.parquet(place)
+        return _read_columnar(spark, place, "orc")
+    is_bare = extension not in SEPARATORS and _is_columnar(local or Path(path.removeprefix("file://")))
+    if extension == ".parquet" or is_bare:
+        return _read_columnar(spark, place, "parquet")
     return read_text(spark, place, given, extension)
 
 
-def _exactly(path: Path) -> str:
-    """Return what Spark takes for this path only: it takes every path for a pattern, and decodes nothing."""
-    escaped = "".join(f"\\{sign}" if sign in "\\*?[]{}" else sign for sign in str(path))
-    return f"file:{escaped}"
+def _read_columnar(spark: Any, place: str, form: str) -> Any:
+    """Read files that say what their columns are, if all say the same."""
+    frame = spark.read.format(form).load(place)
+    refuse_ragged(frame, form)
+    return frame
 
 
 def _is_columnar(folder: Path) -> bool:
