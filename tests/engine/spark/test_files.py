@@ -154,6 +154,17 @@ def test_a_folder_is_written_whole_or_not_at_all(
     assert shoal.verify(target, ASKED).holds
 
 
+def test_classes_that_share_a_sensitive_value_are_remarked_by_duckdb_alone(
+    spark: Any, tmp_path: Path
+) -> None:
+    table = pl.DataFrame({"age": [at // 6 for at in range(60)], "ill": ["flu", "cold"] * 27 + ["gout"] * 6})
+    made = shoal.anonymize(in_spark(spark, table), quasi=["age"], sensitive=["ill"], k=5, bound=False)
+    place = made.write(tmp_path / "out.parquet")
+    (remark,) = shoal.verify(place, made.recipe).remarks
+    assert remark.startswith("In 1 of 10 classes (6 rows) everyone has the same `ill`")
+    made.close()
+
+
 def test_paths_may_have_any_characters(release: shoal.Release, tmp_path: Path) -> None:
     """What a URL would quote, and what Spark would take for a pattern."""
     place = tmp_path / "für [a-c]* {x}? 100%20 #"
