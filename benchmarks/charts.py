@@ -285,14 +285,18 @@ def goals(root: Path, data: dict[str, Any]) -> None:
 def anytime(root: Path, data: dict[str, Any]) -> None:
     """Draw the loss against the seconds that were spent."""
     figures = Figures(data["results"])
+    _save(alt.hconcat(*(_anytime(figures, k) for k in figures.values("k"))), root, "anytime.svg")
+
+
+def _anytime(figures: Figures, k: int) -> Any:
+    """Draw the same at one k."""
     found = []
     for name in figures.names():
-        seconds, il = figures.median("seconds", name), figures.median("il", name)
+        seconds, il = figures.median("seconds", name, k=k), figures.median("il", name, k=k)
         shown = WITHIN if name.endswith(" s") else name
         found.append({"name": shown, "x": seconds, "y": il})
-    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
-    chart = lines(found, "seconds, clustering alone", "Total IL", ticks)
-    _save(chart.properties(width=420, height=260), root, "anytime.svg")
+    ticks = [0.01, 0.1, 1, 10, 100]
+    return lines(found, "seconds, clustering alone", "Total IL", ticks).properties(title=f"k = {k}")
 
 
 CHARTS = {"adult": adult, "shapes": shapes, "scaling": scaling, "goals": goals, "anytime": anytime}

@@ -301,11 +301,17 @@ def goals(data: Data) -> str:
 def anytime(data: Data) -> str:
     """Tabulate loss against seconds."""
     figures = Figures(data["results"])
-    table = [["", "seconds", "Total IL", f"relative to {NORMAL}"]]
+    ks = figures.values("k")
+    titles = ("seconds", "Total IL", f"relative to {NORMAL}")
+    table = [["", *(f"{title}, k = {k}" for k in ks for title in titles)]]
     for name in figures.names():
-        seconds, il = figures.median("seconds", name), figures.median("il", name)
-        table.append([name, _seconds(seconds), _il(il), _ratio(il, figures.median("il", NORMAL))])
-    text = "Total IL on Adult at k = 10 against seconds: local search with time limits, the others as points."
+        cells = [name]
+        for k in ks:
+            seconds, il = figures.median("seconds", name, k=k), figures.median("il", name, k=k)
+            cells += [_seconds(seconds), _il(il), _ratio(il, figures.median("il", NORMAL, k=k))]
+        table.append(cells)
+    at = " and ".join(f"k = {k}" for k in ks)
+    text = f"Total IL on Adult at {at} against seconds: local search with time limits, the others as points."
     return "\n".join([image(text, "anytime.svg"), markdown(table)])
 
 

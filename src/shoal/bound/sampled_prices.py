@@ -151,8 +151,8 @@ class SampledPrices:
         best = None
         for prices in self.prices():
             terms, steps = self._terms(prices, pilot, _silent)
-            is_lower = best is not None and terms.mean() <= least
-            if is_lower if self._is_slow else steps > _LONG:
+            # Terms are concave in the prices: where some are no better than lower ones, no higher ones are.
+            if terms.mean() <= least if self._is_slow else steps > _LONG:
                 break
             if terms.mean() > least:
                 best, least = (prices, steps), terms.mean()
