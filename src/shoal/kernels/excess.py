@@ -538,7 +538,7 @@ def sweep_range(priced, walk, depth, k, margin, excess, box):
     """Go through all intervals of the last range.
 
     Halving is quick where few values are left, or few can matter. Elsewhere rows get a fair excess first, and
-    then tell how far sweeps have to go.
+    then limit how far sweeps have to go.
     """
     n = walk.end[depth] - walk.begin[depth]
     n_starts = rank_rows(priced, walk, depth)

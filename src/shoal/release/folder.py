@@ -201,4 +201,4 @@ def _finish(
                 move_into_place(signature_file, signature)
             for place in reports:
                 move_into_place(report_file, place)
-            move_into_place(manifest_file, manifest)  # last: before it, the digests tell of what is missing
+            move_into_place(manifest_file, manifest)  # last: before it, the digests show what is missing

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,7 +33,7 @@ from shoal.verifier.spark.labels import check_labels
 from shoal.verifier.spark.losses import class_losses
 from shoal.verifier.spark.people import attach_people
 from shoal.verifier.spark.reading import Table, read_facts, read_header, read_parts, table_of
-from shoal.verifier.spark.session import steady
+from shoal.verifier.spark.session import steady, with_settings
 from shoal.verifier.spark.unique import find_unique
 from shoal.verifier.spark.wildcard import wildcard_k
 from shoal.verifier.verdict import Problem, Verdict, conclude, listed
@@ -135,20 +135,9 @@ def verify_frame(
         return _verify_table(spark, table, _Task(recipe, rows, Claims(), people, person), [])
 
 
-@contextmanager
-def _unshared(spark: SparkSession, people: DataFrame | None) -> Iterator[None]:
+def _unshared(spark: SparkSession, people: DataFrame | None) -> AbstractContextManager[None]:
     """Where people are counted, send no table to all machines: it would pass through the driver."""
-    before = {} if people is None else {key: spark.conf.get(key, None) for key in _BROADCASTS}
-    try:
-        for key in before:
-            spark.conf.set(key, "-1")
-        yield
-    finally:
-        for key, own in before.items():
-            if own is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, own)
+    return with_settings(spark, {} if people is None else dict.fromkeys(_BROADCASTS, "-1"))
 
 
 def _refuse_others(recipe: Recipe) -> None:

@@ -32,7 +32,7 @@ def why_not_installed() -> str:
 
 
 def java_version(said: str) -> int | None:
-    """Return the version that ``java -version`` tells: 8 of ``1.8.0_292``; None where it tells none."""
+    """Return the version that ``java -version`` prints: 8 of ``1.8.0_292``; None where it prints none."""
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     return int(found[1]) if found else None
 

@@ -164,12 +164,18 @@ def _refuse_connect(master: str | None, conf: Mapping[str, str]) -> None:
 @contextmanager
 def steady(spark: SparkSession) -> Iterator[None]:
     """Give a session the settings that a verification needs; afterwards it has its own again."""
-    before = {key: spark.conf.get(key, None) for key in _STEADY}
+    with with_settings(spark, _STEADY), without_warnings():
+        yield
+
+
+@contextmanager
+def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Give a session other settings for a while."""
+    before = {key: spark.conf.get(key, None) for key in settings}
     try:
-        for key, value in _STEADY.items():
+        for key, value in settings.items():
             spark.conf.set(key, value)
-        with without_warnings():
-            yield
+        yield
     finally:
         for key, own in before.items():
             if own is None:
