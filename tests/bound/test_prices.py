@@ -337,7 +337,8 @@ def test_row_order_and_threads_change_nothing(people):
 
 
 def test_shares_of_a_pass_together_are_the_whole(people):
-    from shoal.kernels.excess import LOWEST, STEPS_LEFT, empty_walk, greatest_excess
+    from shoal.kernels.box_walk import LOWEST, STEPS_LEFT, empty_walk
+    from shoal.kernels.excess import greatest_excess
 
     scans = Scans(encode(people, asked()), 6)
     separation = Separation(scans.fixed, scans.size, 6)

@@ -29,7 +29,7 @@ class Separation:
     """
 
     def __init__(self, fixed: FixedColumns, size: LongArray, k: int, together: float = 0.0) -> None:
-        from shoal.kernels.excess import HIGHEST, LOWEST, empty_walk
+        from shoal.kernels.box_walk import HIGHEST, LOWEST, empty_walk
 
         self.k, self.m, self.lowest, self.highest = k, len(size), LOWEST, HIGHEST
         self.priced = priced_tuples(fixed, size, together)
@@ -59,7 +59,8 @@ class Separation:
         None if it takes too long. `known` is any excess that some box has, k times; with a `margin`, the
         greatest is no more than that above the result. Tuples with more than `enough` get `highest`.
         """
-        from shoal.kernels.excess import ENOUGH, STEPS_LEFT, greatest_excess
+        from shoal.kernels.box_walk import ENOUGH, STEPS_LEFT
+        from shoal.kernels.excess import greatest_excess
 
         walk = self._walk
         walk.price[:] = prices
@@ -93,7 +94,7 @@ class Separation:
 
 def priced_tuples(fixed: FixedColumns, size: LongArray, together: float = 0.0) -> Any:
     """Return tuples as `kernels.excess` takes them: trees by their nodes, then ranges by their values."""
-    from shoal.kernels.excess import Priced
+    from shoal.kernels.box_walk import Priced
 
     trees = fixed.trees
     begins = np.append(trees.node_at, len(trees.height))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.box_walk import LOWEST
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.excess import LOWEST
 from shoal.kernels.sorting import sort_front
 
 N_BUCKETS = 512  # of tuples by price
