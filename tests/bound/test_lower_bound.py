@@ -12,15 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.bound import lower_bound as bounds
 from shoal.bound.confidence import lower_limit
-from shoal.bound.lower_bound import Bound, lower_bound, recipe_bound
+from shoal.bound.estimates import _drawn, sampled_terms
+from shoal.bound.lower_bound import lower_bound, recipe_bound
 from shoal.bound.raising import Raising
+from shoal.bound.result import Bound
 from shoal.bound.scans import Scans
+from shoal.bound.terms import PASSES, bounds_of_all, rounding
 from shoal.kernels.nearest import SOME
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from shoal.workflow.prepare import prepare
+from tests.bound.limits import set_limit
 from tests.reference import bound as reference
 from tests.reference.kmember import NumericColumn
 from tests.strategies import EVERY_KIND, Case, tables
@@ -58,7 +61,7 @@ class Forms:
 
     def agree(self, found, exact, times=1):
         """Whether what was found for each tuple of `order` is the reference's, but for rounding."""
-        slack = bounds.rounding(self.encoded, self.scans.fixed)
+        slack = rounding(self.encoded, self.scans.fixed)
         allowed = times * (slack + 1) if slack > 1e-6 else 0
         rows = by_row(self.scans, found).tolist()
         return all(abs(one - other * self.unit) <= allowed for one, other in zip(rows, exact, strict=True))
@@ -174,7 +177,7 @@ def test_drag(case, form):
 def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
     forms = Forms(case)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "_MAX_PRICED", 0)
+        set_limit(patch, "_MAX_PRICED", 0)
         patch.setattr(Raising, "by_bunches", lambda raising, _: raising.prices)
         found = lower_bound(forms.encoded, forms.k)
     box = reference.smallest_box(*forms.args)
@@ -187,8 +190,8 @@ def test_the_bound_is_the_references_sum_and_not_above_the_least_loss(case):
 def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     forms = Forms(case)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "_MAX_SEARCHED", -1)
-        patch.setattr(bounds, "_MAX_PRICED", 0)
+        set_limit(patch, "_MAX_SEARCHED", -1)
+        set_limit(patch, "_MAX_PRICED", 0)
         patch.setattr(Raising, "by_bunches", lambda raising, _: raising.prices)
         found = lower_bound(forms.encoded, forms.k)
     near = reference.nearest_row(*forms.args)
@@ -196,7 +199,7 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
     # Tuples of k rows or more need no search: their box is a point.
     at_once = np.repeat(forms.scans.size >= forms.k, forms.scans.size)
     reached = [b if done else n for b, n, done in zip(box, near, at_once, strict=True)]
-    for _ in range(bounds.PASSES):
+    for _ in range(PASSES):
         reached = reference.mutual_reachability(*forms.args, reached, 1)
     assert is_just_below(found.total, sum(reference.with_drag(*forms.args, reached)))
     assert found.total <= float(reference.least_loss(*forms.args)) + 1e-12
@@ -204,8 +207,8 @@ def test_where_no_box_is_searched_mutual_reachability_takes_its_place(case):
 
 
 def test_mutual_reachability_takes_three_passes(monkeypatch):
-    monkeypatch.setattr(bounds, "_MAX_SEARCHED", -1)
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
+    set_limit(monkeypatch, "_MAX_SEARCHED", -1)
+    set_limit(monkeypatch, "_MAX_PRICED", 0)
     encoded = shoal.encode(pl.DataFrame({"age": [0, 2, 4, 6, 8, 11, 12]}), quasi=["age"])
     # With drag the passes give 53/24, 9/4 and 7/3.
     assert lower_bound(encoded, 3) == Bound(
@@ -268,7 +271,7 @@ def test_rows_without_values_that_are_left_out_cost_everything():
 def test_rounding_to_fixed_points_never_lifts_it(counts_rounding, monkeypatch):
     # Ranges of these widths have no exact fixed points. In pairs nobody can lose less than the bound says.
     if not counts_rounding:
-        monkeypatch.setattr(bounds, "rounding", lambda *given: 0.0)
+        set_limit(monkeypatch, "rounding", lambda *given: 0.0)
     above = []
     for width in (17, 19, 23, 29, 31, 37):
         ages = [0, 0, 1, 2, width - 2, width - 1, width, width]
@@ -302,41 +305,41 @@ def test_a_sample_of_all_rows_has_the_terms_of_all_rows(medium):
     scans = Scans(medium, 5)
     every_row = np.repeat(np.arange(scans.m), scans.size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "_drawn", lambda scans, n_rows: every_row)
-        terms, how = bounds.sampled_terms(scans, len(every_row), silent)
-    exact, _ = bounds.bounds_of_all(scans, silent)
+        set_limit(patch, "_drawn", lambda scans, n_rows: every_row)
+        terms, how = sampled_terms(scans, len(every_row), silent)
+    exact, _ = bounds_of_all(scans, silent)
     assert how == "smallest box"
     assert terms.tolist() == np.repeat(exact, scans.size).tolist()
 
 
 def test_an_estimate_is_below_the_exact_sum(medium, monkeypatch):
     scans = Scans(medium, 5)
-    exact, _ = bounds.bounds_of_all(scans, silent)
+    exact, _ = bounds_of_all(scans, silent)
     mean = float(exact @ scans.size) / scans.fixed.unit / medium.n_rows
-    monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
-    monkeypatch.setattr(bounds, "_PASS", 0)
+    set_limit(monkeypatch, "_ALL_ROWS", 0)
+    set_limit(monkeypatch, "_MAX_PRICED", 0)
+    set_limit(monkeypatch, "_PASS", 0)
     found = lower_bound(medium, 5)
     assert found.is_estimate
     assert found.how == "smallest box, 8,000 of 1,500 rows, 99 % confidence"
     assert 0.9 * mean < found.total / medium.n_rows < mean
-    terms, _ = bounds.sampled_terms(scans, 8000, silent)
+    terms, _ = sampled_terms(scans, 8000, silent)
     assert found.total == pytest.approx(medium.n_rows * lower_limit(terms / scans.fixed.unit, 0.01))
 
 
 def test_rows_are_drawn_alike_each_time_and_by_their_number(medium):
-    assert (bounds._drawn(Scans(medium, 5), 500) == bounds._drawn(Scans(medium, 5), 500)).all()
+    assert (_drawn(Scans(medium, 5), 500) == _drawn(Scans(medium, 5), 500)).all()
     scans = Scans(shoal.encode(pl.DataFrame({"age": [0, 1, 1, 1, 2, 2, 2, 2, 2, 2]}), quasi=["age"]), 2)
-    shares = np.bincount(bounds._drawn(scans, 100_000)) / 100_000
+    shares = np.bincount(_drawn(scans, 100_000)) / 100_000
     assert shares == pytest.approx([0.1, 0.3, 0.6], abs=0.01)
 
 
 def test_without_time_to_search_boxes_the_nearest_rows_are_sampled(medium, monkeypatch):
-    monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
-    monkeypatch.setattr(bounds, "_PASS", 0)
-    monkeypatch.setattr(bounds, "_SEARCHED", 1)
-    monkeypatch.setattr(bounds, "_PATIENT", 1)
+    set_limit(monkeypatch, "_ALL_ROWS", 0)
+    set_limit(monkeypatch, "_MAX_PRICED", 0)
+    set_limit(monkeypatch, "_PASS", 0)
+    set_limit(monkeypatch, "SEARCHED", 1)
+    set_limit(monkeypatch, "_PATIENT", 1)
     assert lower_bound(medium, 5).how == "nearest row, 8,000 of 1,500 rows, 99 % confidence"
 
 

@@ -13,14 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.bound import lower_bound as bounds
-from shoal.bound.lower_bound import gap, lower_bound, recipe_bound
+import shoal.bound
+from shoal.bound.lower_bound import lower_bound, recipe_bound
 from shoal.bound.prices import PLANS, Ascent, Plan, feasible_prices
+from shoal.bound.result import gap
 from shoal.bound.scans import Scans
 from shoal.bound.separation import Separation
+from shoal.bound.terms import dragged, rounding, summed
 from shoal.bound.working_set import WorkingSet
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
+from tests.bound.limits import set_limit
 from tests.reference import bound as others
 from tests.reference import prices as reference
 from tests.reference.kmember import NumericColumn, diversity
@@ -58,7 +61,7 @@ class Priced:
         self.scans = Scans(self.encoded, self.k)
         self.unit, self.size = self.scans.fixed.unit, self.scans.size
         self.separation = Separation(self.scans.fixed, self.size, self.k)
-        self.slack = bounds.rounding(self.encoded, self.scans.fixed)
+        self.slack = rounding(self.encoded, self.scans.fixed)
         self.first = np.append(0, np.cumsum(self.size)[:-1])
 
     def steps(self, prices):
@@ -262,11 +265,11 @@ def test_passes_that_end_early_are_never_worse_than_drag(passes, columns, monkey
     )
     encoded = shoal.encode(table, quasi=columns)
     scans = Scans(encoded, 25)
-    terms = bounds._dragged(scans, silent)[0]
-    drag = bounds._summed(scans, terms, 24, 0, 3 * bounds.rounding(encoded, scans.fixed))
+    terms = dragged(scans, silent)[0]
+    drag = summed(scans, terms, 24, 0, 3 * rounding(encoded, scans.fixed))
     separation, nothing = Separation(scans.fixed, scans.size, 25), np.zeros(scans.m, np.int64)
     steps = separation.excess(nothing, None, PATIENT)[2]
-    monkeypatch.setattr(bounds, "_BEGIN_ABOVE", 0)
+    set_limit(monkeypatch, "_BEGIN_ABOVE", 0)
     monkeypatch.setitem(PLANS, "normal", Plan(2, 6, steps))
     if passes:
         monkeypatch.setattr("shoal.bound.prices._LONG_PASS", 1)
@@ -275,14 +278,14 @@ def test_passes_that_end_early_are_never_worse_than_drag(passes, columns, monkey
 
 def test_no_sum_is_left_to_threads_of_its_own():
     # `@` on floats is: its threads take time of their own, and the last digits depend on their number.
-    for path in Path(bounds.__file__).parent.glob("*.py"):
+    for path in Path(shoal.bound.__file__).parent.glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         assert not [node for node in ast.walk(tree) if isinstance(node, ast.MatMult)], path.name
 
 
 def test_where_prices_take_too_long_the_terms_with_drag_are_summed(monkeypatch):
     encoded = shoal.encode(pl.DataFrame({"age": [0, 1, 2, 10]}), quasi=["age"])
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 3)
+    set_limit(monkeypatch, "_MAX_PRICED", 3)
     assert lower_bound(encoded, 2).how == "smallest box with drag, all rows"
     assert lower_bound(encoded, 2).total == pytest.approx(1.8)
 

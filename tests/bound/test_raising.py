@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.bound import lower_bound as bounds
 from shoal.bound.bunched_ascent import BunchedAscent
 from shoal.bound.lower_bound import lower_bound
 from shoal.bound.prices import Plan, feasible_prices
 from shoal.bound.raising import TOGETHER, Raising
 from shoal.bound.scans import Scans
 from shoal.bound.separation import Separation
+from shoal.bound.terms import dragged, summed
 from tests.bound.test_prices import PATIENT, TENTHS, Priced, silent
 from tests.reference import bound as others
 from tests.reference import prices as reference
@@ -33,7 +33,7 @@ def by_width(table):
 
 def drag(scans):
     """Feasible prices to begin with."""
-    return bounds._dragged(scans, silent)[0] // (scans.k - 1)
+    return dragged(scans, silent)[0] // (scans.k - 1)
 
 
 def raising_of(scans, start, work):
@@ -160,7 +160,7 @@ def loss_of(encoded, k):
 def test_several_numbers_have_prices(numbers):
     found = lower_bound(numbers, 5)
     scans = Scans(numbers, 5)
-    with_drag = bounds._summed(scans, bounds._dragged(scans, silent)[0], 4, 0, 0.0)
+    with_drag = summed(scans, dragged(scans, silent)[0], 4, 0, 0.0)
     assert found.how == "row prices by bunches of values, all rows"
     assert found.total > 1.05 * with_drag
     assert found.total <= loss_of(numbers, 5)

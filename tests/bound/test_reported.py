@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
-from shoal.bound import lower_bound as bounds
-from shoal.bound.lower_bound import Bound
+from shoal.bound.result import Bound, total_bound
 from shoal.cli.main import app
 from shoal.cli.summary import gap_lines
 from shoal.errors import IdentityUnprotectedWarning
 from shoal.workflow.measure import measure_tables
+from tests.bound.limits import set_limit
 from tests.profiles import IS_SLOW
 
 AGES = [0.0, 1.0, 2.0, 10.0, 0.0, 1.0, 2.0, 10.07]
@@ -81,8 +81,8 @@ def test_it_is_rounded_in_what_is_published(people, found):
 
 
 def test_an_estimate_is_called_one(people, monkeypatch):
-    monkeypatch.setattr(bounds, "_ALL_ROWS", 0)
-    monkeypatch.setattr(bounds, "_MAX_PRICED", 0)
+    set_limit(monkeypatch, "_ALL_ROWS", 0)
+    set_limit(monkeypatch, "_MAX_PRICED", 0)
     text = run("anonymize", "r.toml", "-o", "out.csv")
     assert "(an estimate: row prices, 4,000 of 8 rows, 99 % confidence)" in text
     with open("out.csv.report.html", encoding="utf-8") as file:
@@ -191,16 +191,16 @@ def test_views_have_one_each_and_one_together(views_by):
 
 def test_several_bounds_are_an_estimate_if_one_of_them_is():
     exact, guess = Bound(1.0, False, "a"), Bound(2.0, True, "b")
-    assert bounds.total_bound([exact, guess, exact]) == Bound(4.0, True, "a; b")
-    assert bounds.total_bound([exact, None]) is None
+    assert total_bound([exact, guess, exact]) == Bound(4.0, True, "a; b")
+    assert total_bound([exact, None]) is None
 
 
 def test_the_errors_of_several_estimates_add_up():
     exact, guess = Bound(1.0, False, "a"), Bound(2.0, True, "b")
     assert (exact.confidence, guess.confidence) == (1.0, 0.99)
-    assert bounds.total_bound([exact, guess, guess, guess]).confidence == 0.97
-    assert bounds.total_bound([bounds.total_bound([guess, guess]), guess]).confidence == 0.97
-    assert bounds.total_bound([exact, exact]).confidence == 1.0
+    assert total_bound([exact, guess, guess, guess]).confidence == 0.97
+    assert total_bound([total_bound([guess, guess]), guess]).confidence == 0.97
+    assert total_bound([exact, exact]).confidence == 1.0
 
 
 @pytest.mark.parametrize(("views", "sure"), [([], 99), ([True, True, False], 98), ([True] * 3, 97)])

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.bound import lower_bound as bounds
 from shoal.bound import sampled_prices
+from shoal.bound.estimates import drawing
 from shoal.bound.lower_bound import lower_bound, recipe_bound
 from shoal.bound.sampled_prices import SampledPrices, costs_in_classes
 from shoal.bound.scans import Scans
+from shoal.bound.separation import Separation
 from shoal.cluster import METHODS
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
+from tests.bound.limits import set_limit
 from tests.bound.test_lower_bound import least_loss_with_suppression, people
 from tests.bound.test_prices import PATIENT, TENTHS, Priced, silent
 from tests.reference import prices as reference
@@ -75,7 +77,7 @@ def classes(medium):
 @pytest.mark.parametrize("k", [2, 5, 40])
 def test_many_rows_many_prices(medium, k):
     scans = Scans(medium, k)
-    separation = bounds.Separation(scans.fixed, scans.size, k)
+    separation = Separation(scans.fixed, scans.size, k)
     random = np.random.default_rng(k)
     for power in (1, 6):  # with 6, a few prices are far above all others
         prices = (random.random(scans.m) ** power * scans.fixed.unit).astype(np.int64)
@@ -98,7 +100,7 @@ def test_many_numbers(k, n_rows):
     )
     table = pl.concat([table, table[: n_rows // 5]])  # some rows are equal
     scans = Scans(shoal.encode(table, quasi=table.columns), k)
-    separation = bounds.Separation(scans.fixed, scans.size, k)
+    separation = Separation(scans.fixed, scans.size, k)
     for prices in (np.zeros(scans.m, np.int64), random.integers(0, scans.fixed.unit, scans.m)):
         exact = separation.excess(prices, None, PATIENT)[0]
         before = None
@@ -129,7 +131,7 @@ def test_searches_end_where_prices_differ_by_the_smallest_step():
         table = pl.DataFrame({name: random.integers(0, 3, 6) for name in "qrs"})
         scans = Scans(shoal.encode(table, quasi=table.columns), 2)
         prices = 1000 + random.integers(0, 2, scans.m)
-        exact = bounds.Separation(scans.fixed, scans.size, 2).excess(prices, None, PATIENT)[0]
+        exact = Separation(scans.fixed, scans.size, 2).excess(prices, None, PATIENT)[0]
         for is_patient in (False, True):
             assert of_all(scans, prices, is_patient=is_patient).tolist() == exact.tolist()
 
@@ -180,7 +182,7 @@ def test_terms_of_all_rows_are_never_above_the_least_loss(case, labels, may_supp
 def sampled(monkeypatch, encoded, classes, passed=0, **more):
     """The bound as if the table were too large for anything but a sample, and perhaps one pass."""
     for name, value in {"_ALL_ROWS": 0, "_FEWER_ROWS": 0, "_MAX_PRICED": 0, "_PASS": passed}.items():
-        monkeypatch.setattr(bounds, name, value)
+        set_limit(monkeypatch, name, value)
     return lower_bound(encoded, 5, classes=classes, **more)
 
 
@@ -218,7 +220,7 @@ def test_an_estimate_is_below_the_sum_of_all_terms(medium, classes, monkeypatch,
     monkeypatch.setattr(sampled_prices, "_PILOT", 4_000)  # with 64 rows it is by chance what is chosen here
     totals = []
     for seed in SEEDS:
-        monkeypatch.setattr(bounds, "SEED", seed)
+        set_limit(monkeypatch, "SEED", seed)
         found = sampled(monkeypatch, medium, labels, passed)
         assert found.is_estimate
         assert found.how == "row prices, 4,000 of 700 rows, 99 % confidence"
@@ -231,12 +233,12 @@ def test_an_estimate_is_below_the_sum_of_all_terms(medium, classes, monkeypatch,
 
 def test_draws_are_independent_of_each_other_and_of_those_of_other_estimates(medium):
     size = Scans(medium, 5).size
-    whole, parts, other = (bounds.drawing(size, seed) for seed in ([7], [7], [7, 2]))
+    whole, parts, other = (drawing(size, seed) for seed in ([7], [7], [7, 2]))
     first = whole(300)
     assert np.append(parts(64), parts(236)).tolist() == first.tolist()  # each row of the stream is used once
     assert (other(300) != first).mean() > 0.9
     # Every row is equally likely: tuples are drawn as often as they have rows.
-    counts = np.bincount(bounds.drawing(size, [7])(100_000), minlength=len(size))
+    counts = np.bincount(drawing(size, [7])(100_000), minlength=len(size))
     chi = float(((counts - 100_000 * size / size.sum()) ** 2 / (100_000 * size / size.sum())).sum())
     free = len(size) - 1
     assert abs(chi - free) < 5 * (2 * free) ** 0.5
@@ -246,7 +248,7 @@ def test_rows_that_decide_are_not_counted(medium, classes, monkeypatch):
     scans = Scans(medium, 5)
     priced = SampledPrices(scans, None, costs_in_classes(scans.fixed, scans.size, classes))
     drawn, decided, counted = [], [], []
-    draw, chosen, terms = bounds.drawing(scans.size, [7]), priced._chosen, priced._terms
+    draw, chosen, terms = drawing(scans.size, [7]), priced._chosen, priced._terms
     monkeypatch.setattr(priced, "_chosen", lambda pilot: decided.append(pilot) or chosen(pilot))
     monkeypatch.setattr(priced, "_terms", lambda q, rows, tick: counted.append(rows) or terms(q, rows, tick))
     found = priced.limit(
@@ -281,7 +283,7 @@ def test_an_estimate_is_wrong_as_seldom_as_promised(medium, classes, monkeypatch
     monkeypatch.setattr(priced, "_chosen", lambda pilot: (prices, 1.0))
     monkeypatch.setattr(priced, "_terms", lambda prices, drawn, tick: (terms[drawn], 1.0))
     limits = [
-        priced.limit(bounds.drawing(scans.size, [seed]), 300 * scans.work_of_one, 0.1, silent).mean
+        priced.limit(drawing(scans.size, [seed]), 300 * scans.work_of_one, 0.1, silent).mean
         for seed in range(200)
     ]
     assert sum(limit > truth for limit in limits) <= most_wrong(200, F(1, 10))
@@ -339,7 +341,7 @@ def test_rows_without_values_that_are_left_out_are_in_no_class(monkeypatch):
 def test_mutants_are_noticed(medium, classes):
     # Prices less an excess that is a little too low are found out by a pass over all boxes.
     scans = Scans(medium, 5)
-    separation = bounds.Separation(scans.fixed, scans.size, 5)
+    separation = Separation(scans.fixed, scans.size, 5)
     prices = (0.6 * costs_in_classes(scans.fixed, scans.size, classes)).astype(np.int64)
     feasible = prices + (-of_all(scans, prices)) // 5
     assert separation.excess(feasible, None, PATIENT)[0].max() <= 0
@@ -353,18 +355,18 @@ def test_mutants_are_noticed(medium, classes):
 
 def test_searches_that_take_long_are_for_fewer_rows(medium, monkeypatch):
     # As if other searches for boxes took too long for a sample of all it needs.
-    monkeypatch.setattr(bounds, "_SEARCHED", 1)
+    set_limit(monkeypatch, "SEARCHED", 1)
     found = sampled(monkeypatch, medium, None)
     assert found.how == "smallest box, 2,000 of 700 rows, 99 % confidence"
     scans = Scans(medium, 5)
     exact = float(smallest_of(scans) @ scans.size) / scans.fixed.unit
     assert 0.85 * exact < found.total < exact
     # With so large a k that even a first box takes too long, nearest rows say as much, of more rows.
-    monkeypatch.setattr(bounds, "_PATIENCE", 0)
+    set_limit(monkeypatch, "PATIENCE", 0)
     assert sampled(monkeypatch, medium, None).how == "nearest row, 8,000 of 700 rows, 99 % confidence"
-    monkeypatch.setattr(bounds, "_is_patience_enough", lambda scans: True)
+    set_limit(monkeypatch, "is_patience_enough", lambda scans: True)
     near = sampled(monkeypatch, medium, None)
     assert near.how == "search cut short, 2,000 of 700 rows, 99 % confidence"
     assert near.total < found.total
-    monkeypatch.setattr(bounds, "_PATIENT", 1)
+    set_limit(monkeypatch, "_PATIENT", 1)
     assert sampled(monkeypatch, medium, None).how == "nearest row, 8,000 of 700 rows, 99 % confidence"

@@ -9,7 +9,7 @@ from importlib.resources import files
 import polars as pl
 import pytest
 
-from shoal.bound.lower_bound import Bound
+from shoal.bound.result import Bound
 from shoal.report import charts
 from shoal.report.distribution import Cell
 from shoal.report.drawing import draw

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal import stages
-from shoal.bound.lower_bound import Bound
+from shoal.bound.result import Bound
 from shoal.cli.main import app
 from shoal.cluster import ClusterResult
 from shoal.datasets import write_hospital

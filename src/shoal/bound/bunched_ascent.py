@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import FloatArray, LongArray
-from shoal.bound.prices import Ascent, Plan, Share
+from shoal.bound.prices import Ascent, Plan
+from shoal.bound.progress import Share
 from shoal.bound.separation import Separation
 
 _FLOOR = 0.1  # of the mean price: v that is further below 0 is left there

@@ -38,12 +38,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import FloatArray, LongArray
+from shoal.bound.progress import Share
 from shoal.bound.raising import Raising
 from shoal.bound.separation import Separation
 from shoal.bound.sums import total_of
 from shoal.bound.working_set import WorkingSet
-
-Share = Callable[[float], None]
 
 _FLOOR = 0.2  # the share of rows whose v is left at the floor, once a pass takes long:
 _LONG = 9  # of such passes would be all the work

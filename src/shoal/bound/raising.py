@@ -27,11 +27,10 @@ from collections.abc import Callable
 import numpy as np
 
 from shoal.arrays import FloatArray, LongArray
+from shoal.bound.progress import Share
 from shoal.bound.separation import Separation
 from shoal.bound.sums import total_of
 from shoal.bound.working_set import WorkingSet
-
-Share = Callable[[float], None]
 
 TOGETHER = (0.2, 0.1, 0.05, 0.025, 0.0125)  # of a range: the mean width of bunches, one level after the other
 _WORK_PER_BOX = 10  # steps, at least: where there are more boxes than that allows, no pass is begun

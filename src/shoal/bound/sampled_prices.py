@@ -35,7 +35,8 @@ import numpy.typing as npt
 
 from shoal.arrays import FloatArray, IntArray, LongArray
 from shoal.bound.confidence import lower_limit
-from shoal.bound.scans import Scans, Share
+from shoal.bound.progress import Share, silent
+from shoal.bound.scans import Scans
 from shoal.bound.sums import total_of
 from shoal.table.fixed import FixedColumns
 
@@ -145,12 +146,12 @@ class SampledPrices:
     def _chosen(self, pilot: LongArray) -> tuple[LongArray, float] | None:
         """Return the best prices, and the mean steps of a search."""
         if self._smallest is None:
-            least = self._terms(np.zeros(self._scans.m, np.int64), pilot, _silent)[0].mean()
+            least = self._terms(np.zeros(self._scans.m, np.int64), pilot, silent)[0].mean()
         else:
             least = self._smallest[pilot].mean()
         best = None
         for prices in self.prices():
-            terms, steps = self._terms(prices, pilot, _silent)
+            terms, steps = self._terms(prices, pilot, silent)
             # Terms are concave in the prices: where some are no better than lower ones, no higher ones are.
             if terms.mean() <= least if self._is_slow else steps > _LONG:
                 break
@@ -219,7 +220,3 @@ def _node_costs(trees: Any, tree: int, first: IntArray, last: IntArray) -> LongA
 def _whole(prices: npt.NDArray[Any]) -> LongArray:
     """Cut off fractions."""
     return prices.astype(np.int64)
-
-
-def _silent(share: float) -> None:
-    """Progress that nobody looks at."""

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.arrays import IntArray, LongArray
+from shoal.bound.progress import Share
 from shoal.table.columns import Encoded, TreeColumn
 from shoal.table.fixed import FixedColumns, fixed_columns
-
-Share = Callable[[float], None]  # called with the share of the work that is done
 
 # Combinations of values that are looked up together: their distances should fit into a fast cache, and be
 # few compared with the tuples that look them up.

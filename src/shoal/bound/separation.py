@@ -12,6 +12,8 @@ from shoal.arrays import IntArray, LongArray
 from shoal.bound.bunches import bunches
 from shoal.table.fixed import FixedColumns
 
+MAX_BOXES = 10_000_000  # of a pass: one over more boxes would be given up
+
 
 class Separation:
     """The distinct quasi tuples of a table, ready for passes over all boxes.

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from shoal.bound.lower_bound import bound_fields
+from shoal.bound.result import bound_fields
 from shoal.measure.loss import Loss
 from shoal.recipe import Shape, shareable, shared_digest
 from shoal.release.parts import Numbers

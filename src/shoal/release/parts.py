@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, total_bound
+from shoal.bound.result import Bound, total_bound
 from shoal.dangers import Danger
 from shoal.measure.loss import Loss
 from shoal.recipe import Recipe

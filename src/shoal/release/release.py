@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.bound.lower_bound import Bound, bound_fields
+from shoal.bound.result import Bound, bound_fields
 from shoal.dangers import Danger
 from shoal.errors import RecipeError
 from shoal.measure.loss import Loss

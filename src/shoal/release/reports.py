@@ -8,7 +8,7 @@ from importlib.metadata import version
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from shoal.bound.lower_bound import bound_fields
+from shoal.bound.result import bound_fields
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError
 from shoal.recipe import Shape, shareable, to_toml

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from shoal.bound.lower_bound import Bound
+from shoal.bound.result import Bound
 from shoal.recipe import Shape
 from shoal.report.findings import Findings
 from shoal.report.profile import Profile

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.bound.lower_bound import Bounding
+from shoal.bound.result import Bounding
 from shoal.cluster.clusterer import Clusterer
 from shoal.cluster.registry import METHODS
 from shoal.errors import RecipeError

@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.bound.lower_bound import (
-    Bound,
-    BoundEffort,
-    Bounding,
-    bound_fields,
-    effort_of,
-    recipe_bound,
-)
+from shoal.bound.lower_bound import recipe_bound
+from shoal.bound.result import Bound, BoundEffort, Bounding, bound_fields, effort_of
 from shoal.cluster.clusterer import ClusterResult, check_feasible
 from shoal.cluster.registry import METHODS
 from shoal.engine import local

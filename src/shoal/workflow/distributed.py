@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from shoal.bound.lower_bound import Bound, Bounding
+from shoal.bound.result import Bound, Bounding
 from shoal.dangers import (
     MIN_ROWS,
     Danger,

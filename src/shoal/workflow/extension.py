@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.bound.lower_bound import NO_BOUND
+from shoal.bound.result import NO_BOUND
 from shoal.errors import PromiseError
 from shoal.recipe import Recipe, Shape
 from shoal.release.manifest import Digest

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.bound.lower_bound import Bounding
+from shoal.bound.result import Bounding
 from shoal.composition.companions import Companions
 from shoal.dangers import Values
 from shoal.recipe import Recipe

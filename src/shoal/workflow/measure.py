@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.bound.lower_bound import Bound, Bounding, bound_fields, effort_of, recipe_bound
+from shoal.bound.lower_bound import recipe_bound
+from shoal.bound.result import Bound, Bounding, bound_fields, effort_of
 from shoal.errors import DataError
 from shoal.measure.distortion import distortion, distortion_ratio, modification_rate
 from shoal.measure.labels import Labels

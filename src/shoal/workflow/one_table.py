@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from shoal.bound.lower_bound import Bound, effort_of, recipe_bound
+from shoal.bound.lower_bound import recipe_bound
+from shoal.bound.result import Bound, effort_of
 from shoal.cluster.clusterer import ClusterResult
 from shoal.cluster.registry import choose
 from shoal.dangers import Scene, find_dangers, refuse

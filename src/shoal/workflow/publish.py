@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.bound.lower_bound import Bounding
+from shoal.bound.result import Bounding
 from shoal.recipe import Address, Recipe, located
 from shoal.report.engine import prestarted_engine
 from shoal.stages import Progress

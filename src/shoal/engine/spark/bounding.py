@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray, LongArray
-from shoal.bound.lower_bound import SEED, Bound, estimated, rounding
+from shoal.bound.estimates import SEED, estimated
+from shoal.bound.result import Bound
+from shoal.bound.terms import rounding
 from shoal.engine.cells.sample import Space
 from shoal.engine.spark.rows import SparkRows
 from shoal.engine.spark.settings import on_disks
