@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "kernels": {"arrays", "errors"},
     "table": BASE,
     **{name: BASE | {"table"} for name in WORK},
-    "bound": BASE | {"table"},
+    "bound": BASE | {"table", "privacy"},
     "utility": BASE | {"table", "measure"},
     "inspection": BASE | {"table"},
     "composition": BASE | {"table"} | WORK,

@@ -354,7 +354,7 @@ def test_shares_of_a_pass_together_are_the_whole(people):
         walk.by_price[0], walk.by_value[0] = np.argsort(-prices, kind="stable"), separation.by_value
         walk.state[STEPS_LEFT] = PATIENT
         excess, box = np.full(scans.m, LOWEST), np.zeros((scans.m, 8), np.int32)
-        assert greatest_excess(separation.priced, 6, 0, share, 3, walk, excess, box)
+        assert greatest_excess(separation.priced, None, 6, 0, share, 3, walk, excess, box)
         merged = np.maximum(merged, excess)
     assert merged.tolist() == whole.tolist()
 

@@ -74,7 +74,7 @@ def test_it_is_rounded_in_what_is_published(people, found):
     assert (manifest["bound"], manifest["bound_how"]) == (found.rounded, found.how)
     with open("out.csv.report.html", encoding="utf-8") as file:
         report = file.read()
-    assert "No release of boxes over k rows can lose less" in report
+    assert "No release of boxes that meets k and the goals can lose less" in report
     for text in (json.dumps(manifest), report):
         assert str(found.rounded) in text
         assert f"{found.total:.4f}"[:-1] not in text

@@ -8,14 +8,24 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.cluster import METHODS
+from shoal.kernels.allowance import Allowance
 from shoal.kernels.compiling import Entry
 from shoal.kernels.compiling.keeping import full_name
 from shoal.kernels.compiling.place import Place, cache_folder
 from shoal.kernels.goals import Goals
 from shoal.kernels.local_search.space import Cell
+from shoal.kernels.needed import BOUND_WITH_GOALS as FORMS_WITH_GOALS
 from shoal.kernels.needed import Form, forms_needed
 from shoal.recipe import Recipe
-from shoal.workflow.warming import BOUND, COMPOSITION, compile_ahead, compiled_meanwhile, jobs_left, run_job
+from shoal.workflow.warming import (
+    BOUND,
+    BOUND_WITH_GOALS,
+    COMPOSITION,
+    compile_ahead,
+    compiled_meanwhile,
+    jobs_left,
+    run_job,
+)
 
 # In a table of eight rows nobody is left over to join a class.
 NOT_IN_A_TINY_TABLE = {Form("classes.place_rows")}
@@ -27,7 +37,9 @@ def called(monkeypatch):
     forms, run = set(), Entry.__call__
 
     def record(entry, *args):
-        keeps = any(isinstance(a, Goals) or (isinstance(a, Cell) and a.goals is not None) for a in args)
+        keeps = any(
+            isinstance(a, Goals | Allowance) or (isinstance(a, Cell) and a.goals is not None) for a in args
+        )
         forms.add(Form(full_name(entry.py_func), keeps))
         return run(entry, *args)
 
@@ -59,6 +71,11 @@ def test_a_run_with_goals_calls_the_kernels_that_are_named_for_it(method, called
 def test_the_bound_and_a_file_need_kernels_of_their_own(called):
     run_job(BOUND)
     assert called == set(forms_needed("anatomy"))
+
+
+def test_the_bound_with_goals_needs_forms_of_its_own(called):
+    run_job(BOUND_WITH_GOALS)
+    assert {form for form in called if form.with_goals} == set(FORMS_WITH_GOALS)
 
 
 def test_the_command_compiles_and_says_where():
@@ -101,8 +118,9 @@ def asked(method="auto", **changes):
         (asked("oka", privacy={"goal": [GOAL]}), {"bound": False}, ["oka:goals"]),
         (asked("oka", columns={"who": {"role": "subject"}}), {"bound": False}, ["oka:goals"]),
         (asked("cb"), {"several": True}, ["cb", BOUND, COMPOSITION]),
+        (asked("cb", privacy={"goal": [GOAL]}), {}, ["cb:goals", BOUND, BOUND_WITH_GOALS]),
     ],
-    ids=["auto", "no bound", "goals", "people", "several"],
+    ids=["auto", "no bound", "goals", "people", "several", "bound with goals"],
 )
 def test_a_recipe_needs_these_jobs(recipe, given, expected, empty_cache):
     assert jobs_left([recipe.method.name], recipe, **given) == expected

@@ -34,6 +34,7 @@ Costs are rounded to fixed-point integers; the largest possible rounding error i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,7 @@ import numpy as np
 from shoal.arrays import IntArray, LongArray
 from shoal.bound.bunched_ascent import BunchedAscent
 from shoal.bound.estimates import MIN_SAMPLED, of_a_large_table, of_a_sample, of_patient_searches
+from shoal.bound.goal_prices import GoalLimits, goal_limits, with_goal
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
 from shoal.bound.progress import Share, part, silent
 from shoal.bound.raising import Raising
@@ -89,13 +91,14 @@ def recipe_bound(
     left_out = int((~inside).sum())
     if int(inside.sum()) < k or left_out > may_suppress:
         return None
-    part = encoded.take(inside) if left_out else encoded
+    within = encoded.take(inside) if left_out else encoded
     if effort is None:
         effort = "high" if recipe.method.options.get("effort") == "high" else "normal"
     may_suppress -= left_out
     return lower_bound(
-        part,
+        within,
         k,
+        goals=goal_limits(within, recipe, may_suppress),
         may_suppress=may_suppress,
         left_out=left_out,
         effort=effort,
@@ -108,6 +111,7 @@ def lower_bound(
     encoded: Encoded,
     k: int,
     *,
+    goals: Sequence[GoalLimits] = (),
     may_suppress: int = 0,
     left_out: int = 0,
     effort: BoundEffort = "normal",
@@ -128,6 +132,8 @@ def lower_bound(
         At least k rows.
     k : int
         Smallest class size, at least 2.
+    goals : sequence of GoalLimits, optional
+        What every class has to keep to besides.
     may_suppress : int, default 0
         How many of its rows may be left out, at the cost of the sum of the weights each.
     left_out : int, default 0
@@ -146,12 +152,20 @@ def lower_bound(
     >>> lower_bound(encoded, 2)
     Bound(total=1.8, is_estimate=False, how='row prices, all rows')
     """
-    tick = progress or (lambda share: None)
-    scans = Scans(encoded, k)
+    tick = progress or silent
+    scans = Scans(encoded, max([k, *(goal.least_rows for goal in goals)]))
     weight = float(encoded.weights.sum())
     slack = rounding(encoded, scans.fixed)
-    if (total := _by_prices(scans, may_suppress, slack, effort, tick)) is not None:
-        return Bound(total + left_out * weight, False, "row prices, all rows")
+    first = part(tick, 0.0, 1 / (1 + len(goals)))
+    if (priced := _by_prices(scans, may_suppress, slack, effort, first)) is not None:
+        total, start = priced
+        how = "row prices, all rows"
+        for number, goal in enumerate(goals, 1):
+            share = part(tick, number / (1 + len(goals)), (number + 1) / (1 + len(goals)))
+            given = scans, encoded.tuple_of_row, start, goal, PLANS[effort], may_suppress, slack
+            if (with_one := with_goal(*given, share)) is not None and with_one > total:
+                total, how = with_one, f"row prices with {goal.name}, all rows"
+        return Bound(total + left_out * weight, False, how)
     work = scans.m * scans.work_of_one
     # Where nearest rows are all that can be found for each row in a few seconds, boxes of a few say more.
     is_slow = work > _FEWER_ROWS and effort != "quick" and mean_steps(scans) * MIN_SAMPLED > SEARCHED
@@ -172,8 +186,11 @@ def lower_bound(
 
 def _by_prices(
     scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
-) -> float | None:
-    """Sum feasible prices of all rows; None where there are too many boxes to go through."""
+) -> tuple[float, LongArray | None] | None:
+    """Sum feasible prices of all rows; None where there are too many boxes to go through.
+
+    Also return those that they began with, if any: the terms with drag.
+    """
     if scans.m > _MAX_PRICED:
         return None
     start, work = None, scans.m * scans.work_of_one
@@ -195,9 +212,9 @@ def _by_prices(
         return None
     total = summed(scans, prices, 1, may_suppress, slack)
     if start is None:
-        return total
+        return total, None
     # With rows left out, a lower sum of prices can be cut by less.
-    return max(total, summed(scans, start, 1, may_suppress, 3 * slack))
+    return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), start
 
 
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:

@@ -28,14 +28,24 @@ class Separation:
     together : float, default 0
         Neighbouring values of a range that are no further apart than this share of it are taken together,
         except in one range. Boxes then cost too little, and excess is too high: never too low.
+    allowance : Allowance, optional
+        What a privacy goal allows in a class.
     """
 
-    def __init__(self, fixed: FixedColumns, size: LongArray, k: int, together: float = 0.0) -> None:
+    def __init__(
+        self,
+        fixed: FixedColumns,
+        size: LongArray,
+        k: int,
+        together: float = 0.0,
+        allowance: Any = None,
+    ) -> None:
         from shoal.kernels.box_walk import HIGHEST, LOWEST, empty_walk
 
         self.k, self.m, self.lowest, self.highest = k, len(size), LOWEST, HIGHEST
         self.priced = priced_tuples(fixed, size, together)
         self.whole = fixed.whole
+        self.allowance = allowance
         self._trees = fixed.trees
         self._walk = empty_walk(self.priced)
         last = self.priced.code[-1]
@@ -73,7 +83,7 @@ class Separation:
         walk.state[ENOUGH] = self.highest if enough is None else enough
         excess = np.full(self.m, self.lowest) if known is None else known.copy()
         box = np.full((self.m, 2 * len(self.priced.code)), -1, np.int32)
-        if not greatest_excess(self.priced, self.k, margin, 0, 1, walk, excess, box):
+        if not greatest_excess(self.priced, self.allowance, self.k, margin, 0, 1, walk, excess, box):
             return None
         return excess, box, steps - int(walk.state[STEPS_LEFT])
 

@@ -31,12 +31,18 @@ def dragged(scans: Scans, tick: Share, effort: BoundEffort = "normal") -> tuple[
 
 
 def summed(scans: Scans, terms: LongArray, times: int, may_suppress: int, slack: float) -> float:
+    """Sum terms of tuples, in fixed-point steps and so many times; see `total_of_terms`."""
+    return total_of_terms(scans.fixed, scans.size, terms, times, may_suppress, slack)
+
+
+def total_of_terms(
+    fixed: FixedColumns, size: LongArray, terms: LongArray, times: int, may_suppress: int, slack: float
+) -> float:
     """Sum terms, given in fixed-point steps and so many times, over all rows; less a slack for each row."""
-    fixed = scans.fixed
     # Python's own integers: the sum may need more than 64 bits.
-    total: int = sum(term * rows for term, rows in zip(terms.tolist(), scans.size.tolist(), strict=True))
-    total -= _above(terms - fixed.whole * times, scans.size, may_suppress)
-    return float(max(0.0, (total / times - slack * int(scans.size.sum())) / fixed.unit))
+    total: int = sum(term * rows for term, rows in zip(terms.tolist(), size.tolist(), strict=True))
+    total -= _above(terms - fixed.whole * times, size, may_suppress)
+    return float(max(0.0, (total / times - slack * int(size.sum())) / fixed.unit))
 
 
 def _above(excess: LongArray, sizes: LongArray, rows: int) -> int:

@@ -58,10 +58,10 @@ class WorkingSet:
         """Return k times the greatest excess of these boxes over each tuple."""
         from shoal.kernels.working_set import weigh
 
-        order = np.argsort(prices, kind="stable")
+        self.by_rank = np.argsort(prices, kind="stable")
         self.rank = np.empty(len(prices), np.int64)
-        self.rank[order] = np.arange(len(prices))
-        weigh(self.boxes, self.k, prices, self.rank, order, self.weighed)
+        self.rank[self.by_rank] = np.arange(len(prices))
+        weigh(self.boxes, self._separation.allowance, self.k, prices, self.rank, self.by_rank, self.weighed)
         best: LongArray = self.weighed.best
         return best
 
@@ -69,7 +69,8 @@ class WorkingSet:
         """Return how often the best boxes count each row, at the prices weighed last."""
         from shoal.kernels.working_set import load_rows
 
-        load_rows(self.boxes, self.k, self.rank, softness, cut, self.weighed)
+        allowance = self._separation.allowance
+        load_rows(self.boxes, allowance, self.k, self.rank, self.by_rank, softness, cut, self.weighed)
         load: FloatArray = self.weighed.load
         return load
 

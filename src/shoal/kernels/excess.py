@@ -11,13 +11,17 @@ that it stands for.
 What is settled so far costs something, and no box inside can have more excess than the k highest prices of
 the rows left, less k times that cost. If no row left has so little excess so far, the rest is skipped.
 Whatever is skipped changes nothing: the result is exact, and does not depend on the order.
+
+With a privacy goal, the k highest prices are those of the rows that it allows together
+(`kernels.allowance`); then the last range is halved like the others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.box_walk import STEPS_LEFT, note
+from shoal.kernels.allowance import begin_counting, count, has_values, in_rows, units_of
+from shoal.kernels.box_walk import LOWEST, STEPS_LEFT, note
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.last_range import sweep_range
 from shoal.kernels.sorting import sort_front
@@ -70,17 +74,18 @@ def cut_tree(priced, walk, depth):
 
 
 @inner
-def highest_prices(priced, walk, depth, k):
-    """Return the sum of the k highest prices left at a depth."""
-    left, total = k, np.int64(0)
+def highest_prices(priced, allowance, walk, depth, k):
+    """Return the sum of the k highest prices left at a depth; LOWEST if these rows can make no class."""
+    begin_counting(allowance)
+    left, total = units_of(allowance, k), np.int64(0)
     for at in range(walk.begin[depth], walk.end[depth]):
         one = walk.by_price[depth, at]
-        rows = min(left, priced.size[one])
-        total += rows * walk.price[one]
-        left -= rows
-        if left == 0:
-            break
-    return total
+        units = count(allowance, one, priced.size[one], left)
+        total += units * walk.price[one]
+        left -= units
+        if left == 0 and has_values(allowance):
+            return in_rows(allowance, total)
+    return np.int64(LOWEST)
 
 
 @inner
@@ -93,7 +98,7 @@ def least_excess(walk, depth, excess):
 
 
 @inner
-def next_part(priced, walk, depth, k, margin, excess):
+def next_part(priced, allowance, walk, depth, k, margin, excess):
     """Open the next part of a tree in which a row may have more excess; return whether there is one."""
     while True:
         while walk.part[depth] < walk.n_parts[depth] and walk.state[STEPS_LEFT] >= 0:
@@ -106,7 +111,7 @@ def next_part(priced, walk, depth, k, margin, excess):
             walk.begin[depth + 1] = walk.part_end[depth, part - 1] if part > 0 else walk.begin[depth]
             walk.end[depth + 1] = walk.part_end[depth, part]
             walk.cost[depth + 1] = cost
-            walk.most[depth + 1] = highest_prices(priced, walk, depth + 1, k)
+            walk.most[depth + 1] = highest_prices(priced, allowance, walk, depth + 1, k)
             walk.least[depth + 1] = least_excess(walk, depth + 1, excess)
             walk.state[STEPS_LEFT] -= walk.end[depth + 1] - walk.begin[depth + 1]
             if walk.most[depth + 1] - k * cost > walk.least[depth + 1] + margin:
@@ -147,19 +152,20 @@ def width(priced, col, low, high):
 
 
 @inner
-def most_inside(priced, walk, depth, low, high, k):
-    """Return the sum of the k highest prices between two values, and how many rows are missing."""
-    left, total = k, np.int64(0)
+def most_inside(priced, allowance, walk, depth, low, high, k):
+    """Return the sum of the k highest prices between two values; LOWEST if no class can be made of them."""
+    begin_counting(allowance)
+    left, total = units_of(allowance, k), np.int64(0)
     code = priced.code[depth]
     for at in range(walk.begin[depth], walk.end[depth]):
         one = walk.by_price[depth, at]
         if low <= code[one] <= high:
-            rows = min(left, priced.size[one])
-            total += rows * walk.price[one]
-            left -= rows
-            if left == 0:
-                break
-    return total, left
+            units = count(allowance, one, priced.size[one], left)
+            total += units * walk.price[one]
+            left -= units
+            if left == 0 and has_values(allowance):
+                return in_rows(allowance, total)
+    return np.int64(LOWEST)
 
 
 @inner
@@ -195,7 +201,7 @@ def least_between(priced, walk, depth, low, high, excess):
 
 
 @inner
-def next_interval(priced, walk, depth, n_tree, k, margin, excess):
+def next_interval(priced, allowance, walk, depth, n_tree, k, margin, excess):
     """Open the next interval of a range in which a row may have more excess; return whether there is one."""
     value, block, col = walk.value[depth], walk.block[depth], depth - n_tree
     while walk.n_open[depth] > 0 and walk.state[STEPS_LEFT] >= 0:
@@ -211,9 +217,9 @@ def next_interval(priced, walk, depth, n_tree, k, margin, excess):
         if walk.most[depth] - k * cost <= walk.least[depth] + margin:
             continue
         low, high = value[from_first], value[to_last]
-        most, lacking = most_inside(priced, walk, depth, low, high, k)
+        most = most_inside(priced, allowance, walk, depth, low, high, k)
         walk.state[STEPS_LEFT] -= walk.end[depth] - walk.begin[depth]
-        if lacking > 0 or most - k * cost <= walk.least[depth] + margin:
+        if most - k * cost <= walk.least[depth] + margin:
             continue
         if from_first == from_last and to_first == to_last:
             if most - k * cost <= keep_between(priced, walk, depth, low, high, excess) + margin:
@@ -269,7 +275,7 @@ def open_depth(priced, walk, depth, n_tree):
 
 
 @entry
-def greatest_excess(priced, k, margin, share, n_shares, walk, excess, box):
+def greatest_excess(priced, allowance, k, margin, share, n_shares, walk, excess, box):
     """Raise the excess of each tuple to the greatest of any box that holds it. Writes `excess`, `box`.
 
     `excess` begins with any excess that a box has, or lower. Boxes that have no more than `margin` above it
@@ -278,30 +284,33 @@ def greatest_excess(priced, k, margin, share, n_shares, walk, excess, box):
     """
     n_columns, n_range = priced.code.shape[0], priced.span.shape[0]
     n_tree = n_columns - n_range
-    last = n_columns - 1 if n_range > 0 else n_columns  # from here on nothing is branched on
+    last = n_columns  # from here on nothing is branched on
+    if allowance is None:
+        last -= min(n_range, 1)
     depth = np.int64(0)
     walk.cost[0] = 0
-    walk.most[0] = highest_prices(priced, walk, depth, k)
+    walk.most[0] = highest_prices(priced, allowance, walk, depth, k)
     walk.least[0] = least_excess(walk, depth, excess)
     if depth < last:
         open_depth(priced, walk, depth, n_tree)
     while depth >= 0:
         if walk.state[STEPS_LEFT] < 0:
             return False
-        if depth == last:
-            if n_range > 0:
+        if depth == n_columns:
+            raise_all(walk, depth, k, margin, excess, box)
+            depth -= 1
+        elif depth == last:
+            if allowance is None:  # with goals, a sweep would have to choose among its rows
                 sweep_range(priced, walk, depth, k, margin, excess, box)
-            else:
-                raise_all(walk, depth, k, margin, excess, box)
             depth -= 1
         elif depth < n_tree:
-            if not next_part(priced, walk, depth, k, margin, excess):
+            if not next_part(priced, allowance, walk, depth, k, margin, excess):
                 depth -= 1
             elif depth + 1 < n_tree or not is_other_share(walk, n_tree, share, n_shares):
                 depth += 1
                 if depth < last:
                     open_depth(priced, walk, depth, n_tree)
-        elif next_interval(priced, walk, depth, n_tree, k, margin, excess):
+        elif next_interval(priced, allowance, walk, depth, n_tree, k, margin, excess):
             depth += 1
             if depth < last:
                 open_depth(priced, walk, depth, n_tree)

@@ -50,7 +50,11 @@ _KEEPING = {
     "kaca.merge_small",
     "cb.split_groups",
     "mondrian.cut_groups",
+    "excess.greatest_excess",
+    "working_set.weigh",
+    "working_set.load_rows",
 }
+BOUND_WITH_GOALS = [Form(name, with_goals=True) for name in _BOUND if name in _KEEPING]
 
 
 def forms_needed(
@@ -76,9 +80,9 @@ def forms_needed(
     names = [*(_FILES if from_file else ()), *_TABLES, *(_BOUND if bound else ())]
     if not goals:
         return [Form(name) for name in dict.fromkeys([*names, *own])]
+    kept = [Form(name, with_goals=True) for name in [*names, *own] if name in _KEEPING]
     names += _JUDGING
     names += _EVENING if method in ("oka", "systematic") else ()
-    kept = [Form(name, with_goals=True) for name in own if name in _KEEPING]
     if method == "local-search":  # it keeps every goal, so nothing is repaired
         return [*map(Form, names), *kept]
     if method != "incognito":  # whole columns are published at one level, which no repair may change

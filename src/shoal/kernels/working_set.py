@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.allowance import begin_counting, count, has_values, in_rows, units_of
 from shoal.kernels.box_walk import LOWEST
 from shoal.kernels.compiling import entry, inner
 from shoal.kernels.sorting import sort_front
@@ -40,6 +41,8 @@ class Weighed(NamedTuple):
     load: np.ndarray  # float64 (m): how often the best boxes count each row
     tally: np.ndarray  # int64 (buckets): scratch
     key: np.ndarray  # int64 (m): scratch
+    chosen: np.ndarray  # int64 (m): scratch: of one box, the tuples of a class,
+    units: np.ndarray  # int64 (m): and what each counts
 
 
 def empty_weighed(n_boxes: int, m: int) -> Weighed:
@@ -47,7 +50,7 @@ def empty_weighed(n_boxes: int, m: int) -> Weighed:
     return Weighed(
         np.zeros(n_boxes, np.int64), np.zeros(n_boxes, np.int64), np.zeros(n_boxes), np.zeros(n_boxes),
         np.zeros(m, np.int64), np.zeros(m, np.int32), np.zeros(m), np.zeros(m),
-        np.zeros(N_BUCKETS, np.int64), np.zeros(m, np.int64),
+        np.zeros(N_BUCKETS, np.int64), *np.zeros((3, m), np.int64),
     )  # fmt: skip
 
 
@@ -114,8 +117,45 @@ def weigh_box(boxes, box, k, price, rank, by_rank, weighed):
     weighed.excess[box] = total - k * boxes.cost[box]
 
 
+@inner
+def choose_class(boxes, allowance, box, k, rank, by_rank, weighed):
+    """Choose the rows of highest price in a box that a class may have; return how many tuples have any.
+
+    0 if no class that meets the goal is inside. Writes `allowance`, `weighed`: the tuples and their units.
+    """
+    n = boxes.begin[box + 1] - boxes.begin[box]
+    for at in range(n):
+        weighed.key[at] = rank[boxes.inside[boxes.begin[box] + at]]
+    sort_front(weighed.key, n)
+    begin_counting(allowance)
+    left, n_chosen = units_of(allowance, k), np.int64(0)
+    for turn in range(n):
+        one = by_rank[weighed.key[n - 1 - turn]]
+        units = count(allowance, one, boxes.size[one], left)
+        left -= units
+        if units > 0:
+            weighed.chosen[n_chosen], weighed.units[n_chosen] = one, units
+            n_chosen += 1
+        if left == 0 and has_values(allowance):
+            return n_chosen
+    return np.int64(0)
+
+
+@inner
+def weigh_class(boxes, allowance, box, k, price, rank, by_rank, weighed):
+    """Find the excess of one box by the classes that the goal allows in it. Writes `allowance`, `weighed`."""
+    n_chosen = choose_class(boxes, allowance, box, k, rank, by_rank, weighed)
+    if n_chosen == 0:
+        weighed.excess[box] = LOWEST
+        return
+    total = np.int64(0)
+    for at in range(n_chosen):
+        total += weighed.units[at] * price[weighed.chosen[at]]
+    weighed.excess[box] = in_rows(allowance, total) - k * boxes.cost[box]
+
+
 @entry
-def weigh(boxes, k, price, rank, by_rank, weighed):
+def weigh(boxes, allowance, k, price, rank, by_rank, weighed):
     """Find the excess of each box, and the best one over each tuple. Writes `weighed`.
 
     rank: the number of each tuple by price, from 0 for the lowest. by_rank: the tuple with each number.
@@ -124,7 +164,10 @@ def weigh(boxes, k, price, rank, by_rank, weighed):
     for one in range(rank.shape[0]):
         weighed.best[one], weighed.which[one] = LOWEST, -1
     for box in range(boxes.cost.shape[0]):
-        weigh_box(boxes, box, k, price, rank, by_rank, weighed)
+        if allowance is None:
+            weigh_box(boxes, box, k, price, rank, by_rank, weighed)
+        else:
+            weigh_class(boxes, allowance, box, k, price, rank, by_rank, weighed)
         for at in range(boxes.begin[box], boxes.begin[box + 1]):
             one = boxes.inside[at]
             if weighed.excess[box] > weighed.best[one]:
@@ -167,33 +210,49 @@ def vote(boxes, softness, cut, weighed):
                 weighed.votes[box] = votes
 
 
+@inner
+def load_highest(boxes, box, rank, votes, weighed):
+    """Count the rows of highest price inside a box. Writes `weighed`."""
+    m = rank.shape[0]
+    for at in range(boxes.begin[box], boxes.begin[box + 1]):
+        one = boxes.inside[at]
+        bucket = rank[one] * N_BUCKETS // m
+        if bucket > weighed.lowest[box]:
+            weighed.load[one] += votes
+        elif bucket == weighed.lowest[box]:
+            weighed.load[one] += votes * weighed.part[box]
+
+
+@inner
+def load_class(boxes, allowance, box, k, rank, by_rank, votes, weighed):
+    """Count the rows of highest price that the goal allows in a class. Writes `allowance`, `weighed`."""
+    for at in range(choose_class(boxes, allowance, box, k, rank, by_rank, weighed)):
+        one = weighed.chosen[at]
+        weighed.load[one] += votes * weighed.units[at] / (boxes.size[one] * allowance.unit)
+
+
 @entry
-def load_rows(boxes, k, rank, softness, cut, weighed):
-    """Find how often the rows of each tuple are counted by the best boxes. Writes `weighed`.
+def load_rows(boxes, allowance, k, rank, by_rank, softness, cut, weighed):
+    """Find how often the rows of each tuple are counted by the best boxes. Writes `allowance`, `weighed`.
 
     Each row votes for the best box over it if it has one, with a softness also for others that are nearly as
     good (above `cut`, or the best of another row). A vote counts the k rows of highest price inside the box,
     1 / k each.
     """
-    m = rank.shape[0]
     for box in range(boxes.cost.shape[0]):
         weighed.votes[box] = 0.0
-    for one in range(m):
+    for one in range(rank.shape[0]):
         weighed.load[one] = 0.0
     if softness > 0.0:
         vote(boxes, softness, cut, weighed)
     else:
-        for one in range(m):
+        for one in range(rank.shape[0]):
             if weighed.which[one] >= 0:
                 weighed.votes[weighed.which[one]] += boxes.size[one]
     for box in range(boxes.cost.shape[0]):
         if weighed.votes[box] <= 0.0:
             continue
-        share = weighed.votes[box] / k
-        for at in range(boxes.begin[box], boxes.begin[box + 1]):
-            one = boxes.inside[at]
-            bucket = rank[one] * N_BUCKETS // m
-            if bucket > weighed.lowest[box]:
-                weighed.load[one] += share
-            elif bucket == weighed.lowest[box]:
-                weighed.load[one] += share * weighed.part[box]
+        if allowance is None:
+            load_highest(boxes, box, rank, weighed.votes[box] / k, weighed)
+        else:
+            load_class(boxes, allowance, box, k, rank, by_rank, weighed.votes[box] / k, weighed)

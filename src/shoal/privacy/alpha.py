@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from math import ceil
 
+import numpy as np
+
 from shoal.privacy.goal import Counts, Measure, Obstacle, share_obstacle
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import AlphaK
 
 
@@ -17,6 +20,11 @@ def measure(goal: AlphaK) -> Measure:
     from shoal.kernels import goals as kernel
 
     return Measure(kernel.ALPHA, goal.alpha)
+
+
+def limits(goal: AlphaK, values: Values) -> Limits:
+    """Return what the values of every class keep to: no share is above alpha."""
+    return Limits(np.full(values.n, goal.alpha))
 
 
 def obstacle(goal: AlphaK, name: str, counts: Counts) -> Obstacle:

@@ -9,8 +9,13 @@ every class has every value. One class of all rows changes nothing, so every tab
 
 from __future__ import annotations
 
+from math import exp
+
 from shoal.privacy.goal import Measure
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import DeltaDisclosure
+
+_MOST = 700.0  # its exponential is still a float
 
 
 def measure(goal: DeltaDisclosure) -> Measure:
@@ -18,3 +23,9 @@ def measure(goal: DeltaDisclosure) -> Measure:
     from shoal.kernels import goals as kernel
 
     return Measure(kernel.DELTA, goal.delta)
+
+
+def limits(goal: DeltaDisclosure, values: Values) -> Limits:
+    """Return what the values of every class keep to: all are there, and shares grow no further."""
+    needed = 0 if values.has_missing else values.n_certain  # a class without any value is no problem
+    return Limits(values.shares * exp(min(goal.delta, _MOST)), needed)

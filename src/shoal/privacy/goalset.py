@@ -12,6 +12,7 @@ import numpy.typing as npt
 from shoal.arrays import BoolArray, FloatArray, IntArray, LongArray
 from shoal.privacy import alpha, disclosure, ldiversity, likeness, tcloseness, value_range
 from shoal.privacy.goal import Measure, Obstacle
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe import Recipe
 from shoal.recipe.goals import AlphaK, BetaLikeness, DeltaDisclosure, Goal, LDiversity, TCloseness, ValueRange
 from shoal.table.columns import Encoded, SensitiveColumn
@@ -125,6 +126,12 @@ class GoalSet:
 def measure_of(goal: Goal) -> Measure:
     """Return a goal as the kernels take it."""
     found: Measure = _FILES[type(goal)].measure(goal)
+    return found
+
+
+def limits_of(goal: Goal, values: Values) -> Limits:
+    """Return what the values of every class keep to that meets a goal."""
+    found: Limits = _FILES[type(goal)].limits(goal, values)
     return found
 
 

@@ -14,12 +14,16 @@ Entropy may fall short by 1e-9, because it is a sum of rounded logarithms.
 
 from __future__ import annotations
 
-from math import exp
+from math import ceil, exp, log
 
 import numpy as np
 
 from shoal.privacy.goal import Counts, Measure, Obstacle, share_obstacle
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import LDiversity
+
+_ROUNDING = 1e-9  # by which an entropy may fall short
+_HALVINGS = 60
 
 
 def measure(goal: LDiversity) -> Measure:
@@ -33,6 +37,45 @@ def measure(goal: LDiversity) -> Measure:
         "recursive": kernel.RECURSIVE,
     }
     return Measure(kinds[goal.variant], float(goal.l), goal.c or 0.0)
+
+
+def limits(goal: LDiversity, values: Values) -> Limits:
+    """Return what the values of every class keep to: a number of them, and the share of the most frequent."""
+    n, share, needed = values.n_present, 1.0, ceil(goal.l - _ROUNDING)
+    if goal.variant == "frequency":
+        share, needed = 1 / goal.l, 0  # a class without any value is no problem there
+    elif goal.variant == "entropy":
+        share = _most_by_entropy(goal.l, n)
+    elif goal.c is not None:
+        share = _most_recursively(goal.c, needed, n)
+    return Limits(np.full(values.n, share), needed)
+
+
+def _most_by_entropy(l: float, n: int) -> float:  # noqa: E741 - the name in the literature
+    """Return the greatest share of a value, where the entropy of n values is that of l equal shares at least.
+
+    The others' entropy is greatest if they are equally frequent, and the sum falls from 1 / n on.
+    """
+    low, high = 1 / max(n, 1), 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        rest = 1 - share
+        entropy = -share * log(share) - (rest * log(rest / max(n - 1, 1)) if rest > 0 else 0.0)
+        low, high = (share, high) if entropy >= log(max(l - 2 * _ROUNDING, 1.0)) else (low, share)
+    return high
+
+
+def _most_recursively(c: float, l: int, n: int) -> float:  # noqa: E741 - the name in the literature
+    """Return the greatest share of a value, where r1 < c (r_l + ... + r_m) for m values, n at most.
+
+    The tail has m - l + 1 counts, and none of those from r_2 on is below one of them: they have (m - 1) /
+    (m - l + 1) times the tail at least, which is above r1 / c. That is least for the most values.
+    """
+    if l == 1:
+        return min(1.0, c)
+    if n < l:
+        return 1.0  # no class is diverse enough
+    return 1 / (1 + (n - 1) / (c * (n - l + 1)))
 
 
 def obstacle(goal: LDiversity, name: str, counts: Counts) -> Obstacle:

@@ -10,7 +10,10 @@ nothing, so every table can meet every beta.
 
 from __future__ import annotations
 
+import numpy as np
+
 from shoal.privacy.goal import Measure
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import BetaLikeness
 
 
@@ -19,3 +22,13 @@ def measure(goal: BetaLikeness) -> Measure:
     from shoal.kernels import goals as kernel
 
     return Measure(kernel.BASIC if goal.variant == "basic" else kernel.ENHANCED, goal.beta)
+
+
+def limits(goal: BetaLikeness, values: Values) -> Limits:
+    """Return what the values of every class keep to: shares that grow no further."""
+    share = values.shares
+    if goal.variant == "basic":
+        return Limits(share * (1 + goal.beta))
+    # p (1 - ln p) grows with p, so the greatest share that a value can have allows most.
+    surprise = -np.log(np.where(share > 0, share, 1.0))
+    return Limits(share * (1 + np.minimum(goal.beta, surprise)))

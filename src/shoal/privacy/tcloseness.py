@@ -12,7 +12,10 @@ table can meet every t.
 
 from __future__ import annotations
 
+import numpy as np
+
 from shoal.privacy.goal import Measure
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import TCloseness
 
 
@@ -22,3 +25,26 @@ def measure(goal: TCloseness) -> Measure:
 
     kinds = {"equal": kernel.EQUAL, "ordered": kernel.ORDERED, "hierarchical": kernel.TREE}
     return Measure(kinds[goal.distance], goal.t)
+
+
+def limits(goal: TCloseness, values: Values) -> Limits:
+    """Return what the values of every class keep to: all shares together grow by no more than t.
+
+    That is so if values are at a distance of 1. Elsewhere it is t over the least distance of two values.
+    """
+    if goal.distance == "equal":
+        nearest = 1.0
+    elif goal.distance == "ordered":
+        nearest = 1 / max(1, values.n_present - 1)
+    else:
+        nearest = _nearest_leaves(values)
+    return Limits(values.shares, beyond=goal.t / nearest if nearest > goal.t else 1.0)
+
+
+def _nearest_leaves(values: Values) -> float:
+    """Return the least distance of two leaves: none has a common node with another below its parent."""
+    tree = values.tree
+    if tree is None or tree.height[0] == 0:
+        return 0.0
+    above = tree.parent[tree.leaf_nodes[np.flatnonzero(values.counts)]]
+    return float(tree.height[above].min(initial=tree.height[0]) / tree.height[0])

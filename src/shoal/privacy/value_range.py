@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shoal.privacy.goal import Counts, Measure, Obstacle
+from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import ValueRange
 from shoal.table.sensitive import in_units
 
@@ -23,6 +24,11 @@ def measure(goal: ValueRange) -> Measure:
     from shoal.kernels import goals as kernel
 
     return Measure(kernel.RANGE, goal.e)
+
+
+def limits(goal: ValueRange, values: Values) -> Limits:
+    """Return what the values of every class keep to: two are different."""
+    return Limits(np.ones(values.n), 2)
 
 
 def obstacle(goal: ValueRange, name: str, counts: Counts) -> Obstacle:

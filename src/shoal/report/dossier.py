@@ -33,7 +33,7 @@ GLOSSARY = {
     "100\N{NO-BREAK SPACE}% is nothing but stars.",
     "journalist": "An attacker who knows the population, but not who is in the table.",
     "k": "Every released row looks like at least k - 1 others.",
-    "lower bound": "No release of boxes over k rows can lose less.",
+    "lower bound": "No release of boxes that meets k and the goals can lose less.",
     "marketer": "An attacker who links as many rows as possible, not a certain person's.",
     "prosecutor": "An attacker who knows that a certain person is in the table.",
     "quasi-identifying": "Known to outsiders and useful for finding somebody, such as age, sex or postcode.",

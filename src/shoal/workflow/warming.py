@@ -14,6 +14,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PrivacyWarning
+from shoal.kernels.needed import BOUND_WITH_GOALS as FORMS_WITH_GOALS
 from shoal.kernels.needed import Form, forms_needed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _GOALS = [
     {"type": "l-diversity", "column": "ill", "l": 2},
     {"type": "t-closeness", "distance": "hierarchical", "column": "ill", "t": 0.4},
 ]
-BOUND, COMPOSITION = "bound", "composition"
+BOUND, BOUND_WITH_GOALS, COMPOSITION = "bound", "bound:goals", "composition"
 Counted = Callable[[int, int], None]
 
 
@@ -41,7 +42,7 @@ def jobs_of(methods: Sequence[str], *, goals: bool = True) -> list[str]:
     from shoal.cluster.registry import METHODS
 
     with_goals = [f"{name}:goals" for name in methods if goals and METHODS[name].shape.has_classes]
-    return [*methods, *with_goals, BOUND, *([COMPOSITION] if goals else [])]
+    return [*methods, *with_goals, BOUND, *([BOUND_WITH_GOALS, COMPOSITION] if goals else [])]
 
 
 def jobs_left(
@@ -59,7 +60,9 @@ def jobs_left(
     keeps_goals = bool(recipe.privacy.column_goals) or recipe.subject is not None
     found = [choose(name, 0)[0].name for name in methods]
     jobs = [f"{name}:goals" if keeps_goals and METHODS[name].shape.has_classes else name for name in found]
-    jobs += [*([BOUND] if bound else []), *([COMPOSITION] if several else [])]
+    if bound:
+        jobs += [BOUND, *([BOUND_WITH_GOALS] if recipe.privacy.column_goals else [])]
+    jobs += [COMPOSITION] if several else []
     return _left(jobs)
 
 
@@ -160,6 +163,8 @@ def _forms(job: str) -> list[Form]:
         return []
     if job == BOUND:
         return forms_needed("anatomy")
+    if job == BOUND_WITH_GOALS:
+        return FORMS_WITH_GOALS
     method, _, goals = job.partition(":")
     return forms_needed(method, goals=bool(goals), bound=False, from_file=False)
 
@@ -177,6 +182,8 @@ def run_job(job: str) -> None:
 
     if job == BOUND:
         _bound()
+    elif job == BOUND_WITH_GOALS:
+        _bound_with_goals()
     elif job == COMPOSITION:
         _composition()
     elif job.endswith(":goals"):
@@ -222,6 +229,19 @@ def _bound() -> None:
         path = Path(folder) / "table.csv"
         path.write_text("age\n1\n", encoding="utf-8")
         read(path, Recipe.from_roles(quasi=["age"], k=2).input)
+
+
+def _bound_with_goals() -> None:
+    """Bound the loss with a goal."""
+    from shoal.bound.goal_prices import goal_limits, with_goal
+    from shoal.bound.prices import PLANS
+    from shoal.bound.scans import Scans
+    from shoal.table.encode import encode
+
+    recipe = _recipe("mondrian", goals=_GOALS[:1])
+    encoded = encode(_table(), recipe)
+    scans, [goal] = Scans(encoded, 2), goal_limits(encoded, recipe, 0)
+    with_goal(scans, encoded.tuple_of_row, None, goal, PLANS["normal"], 0, 0.0, _ignore_progress)
 
 
 def _ignore_progress(share: float) -> None:
