@@ -193,10 +193,12 @@ def test_a_release_that_was_not_written_is_not_called_a_file():
 def test_a_bound_is_told_when_there_is_one():
     bound = Bound(15555.5, False, "smallest box with drag, all rows")
     text = Page(render(replace(FACTS, bound=bound))).text
-    assert "No release of boxes that meets k and the goals can lose less: smallest box with drag, all rows. 15,500" in text
+    holds = "No release of boxes that meets k and the goals can lose less"
+    assert f"{holds}: smallest box with drag, all rows. 15,500" in text
     assert "Not computed" not in text
     estimate = Page(render(replace(FACTS, bound=replace(bound, is_estimate=True)))).text
-    assert "An estimate of the minimum loss of any release of boxes that meets k and the goals: smallest box" in estimate
+    about = "An estimate of the minimum loss of any release of boxes that meets k and the goals"
+    assert f"{about}: smallest box" in estimate
 
 
 def test_losses_that_are_not_defined_are_not_drawn():

@@ -1,7 +1,8 @@
 """The chart of a comparison: loss against risk, and time against k, one line for each method.
 
-The loss below the lower bound is shaded: no release of this table can be there. A bound for k holds for every
-release whose highest risk is at most 1 / k. The frontier links the trials that no other beats in both.
+The loss below the lower bound is shaded: no release of this table that meets the goals can be there. A bound
+for k holds for every release whose highest risk is at most 1 / k. The frontier links the trials that no other
+beats in both.
 
 It is an image with a white background, or a page that contains it. As in reports, losses have three
 digits. It shows run times, so it is not reproducible.
