@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 _HALVINGS = 60  # of the interval that contains the limit: to the last digit of a float
+_MOST_STAKED = 0.9  # of the capital, if a term is 0
 
 
 def lower_limit(terms: npt.NDArray[np.float64], error: float) -> float:
@@ -23,7 +24,7 @@ def lower_limit(terms: npt.NDArray[np.float64], error: float) -> float:
     Notes
     -----
     By betting [waudby2024]_ against the hypothesis that the mean is at most m. Before each draw a stake b <=
-    1 / (2 m) is chosen from the previous draws, and the capital is multiplied by 1 + b (x - m). The capital
+    0.9 / m is chosen from the previous draws, and the capital is multiplied by 1 + b (x - m). The capital
     is never negative, and if the hypothesis is true it does not grow in expectation: by Ville's inequality
     it then exceeds 1 / error with probability at most `error`. The limit is the least m for which it does
     not. Nothing is assumed about the shape of the distribution: skewed terms lower the limit but never make
@@ -61,4 +62,5 @@ def _most_capital(terms: npt.NDArray[np.float64], stakes: npt.NDArray[np.float64
     """Return the logarithm of the highest capital that betting against a mean ever reaches."""
     if mean <= 0:
         return np.inf
-    return float(np.cumsum(np.log1p(np.minimum(stakes, 0.5 / mean) * (terms - mean))).max(initial=0.0))
+    gains = np.log1p(np.minimum(stakes, _MOST_STAKED / mean) * (terms - mean))
+    return float(np.cumsum(gains).max(initial=0.0))

@@ -41,7 +41,13 @@ import numpy as np
 
 from shoal.arrays import IntArray, LongArray
 from shoal.bound.bunched_ascent import BunchedAscent
-from shoal.bound.estimates import MIN_SAMPLED, of_a_large_table, of_a_sample, of_patient_searches
+from shoal.bound.estimates import (
+    MIN_SAMPLED,
+    of_a_large_table,
+    of_a_sample,
+    of_near_rows,
+    of_patient_searches,
+)
 from shoal.bound.goal_prices import GoalLimits, goal_limits, with_goal
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
 from shoal.bound.progress import Share, part, silent
@@ -166,21 +172,7 @@ def lower_bound(
             if (with_one := with_goal(*given, share)) is not None and with_one > total:
                 total, how = with_one, f"row prices with {goal.name}, all rows"
         return Bound(total + left_out * weight, False, how)
-    work = scans.m * scans.work_of_one
-    # Where nearest rows are all that can be found for each row in a few seconds, boxes of a few say more.
-    is_slow = work > _FEWER_ROWS and effort != "quick" and mean_steps(scans) * MIN_SAMPLED > SEARCHED
-    takes_all = work <= _ALL_ROWS and (effort == "high" or not is_slow)
-    found = None
-    if not takes_all and is_slow and not is_patience_enough(scans):
-        found = of_a_sample(scans, slack, tick)
-    elif not takes_all:
-        found = of_a_large_table(scans, classes, may_suppress, slack, effort, tick, is_slow=is_slow)
-    if found is None and not takes_all and is_slow:
-        found = of_patient_searches(scans, slack, tick)
-    if found is None and work <= _ALL_ROWS:
-        found = _of_all_rows(scans, may_suppress, slack, effort, tick)
-    if found is None:
-        found = of_a_sample(scans, slack, tick)
+    found = _by_terms(scans, classes, may_suppress, slack, effort, tick)
     return replace(found, total=found.total + left_out * weight)
 
 
@@ -215,6 +207,26 @@ def _by_prices(
         return total, None
     # With rows left out, a lower sum of prices can be cut by less.
     return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), start
+
+
+def _by_terms(
+    scans: Scans, classes: IntArray | None, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
+) -> Bound:
+    """Bound the loss by the terms of all rows, or estimate it from a sample of rows."""
+    work = scans.m * scans.work_of_one
+    # Where nearest rows are all that can be found for each row in a few seconds, boxes of a few say more.
+    is_slow = work > _FEWER_ROWS and effort != "quick" and mean_steps(scans) * MIN_SAMPLED > SEARCHED
+    is_patient = is_slow and is_patience_enough(scans)
+    if work <= _ALL_ROWS and is_patient:
+        return of_near_rows(scans, may_suppress, slack, effort, tick)
+    if work <= _ALL_ROWS and (effort == "high" or not is_slow):
+        return _of_all_rows(scans, may_suppress, slack, effort, tick)
+    found = None
+    if is_patient or not is_slow:
+        found = of_a_large_table(scans, classes, may_suppress, slack, effort, tick, is_slow=is_slow)
+    if found is None and is_patient:
+        found = of_patient_searches(scans, slack, tick)
+    return found or of_a_sample(scans, slack, tick)
 
 
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:

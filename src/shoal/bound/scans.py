@@ -103,10 +103,23 @@ class Scans:
         found, taken = self._found(call, ones, 2, tick)
         return found, taken
 
+    def glances(self, ones: LongArray, prices: LongArray, tick: Share) -> LongArray:
+        """Return no less than the same, by what the rows near by tell."""
+        from shoal.kernels.glance import glances
+        from shoal.kernels.row_excess import priced
+
+        listed = priced(prices)
+
+        def call(part: LongArray, scan: Any, _: Any, found: LongArray) -> None:
+            glances(self.tuples, self.fixed.trees, self.k, part, scan, listed, found)
+
+        return self._found(call, ones, 1, tick)[0]
+
     def patient_excess(
         self, ones: LongArray, prices: LongArray, steps: int, tick: Share
     ) -> tuple[LongArray, LongArray, npt.NDArray[np.bool_]]:
         """Return the same for tables with many numbers, and which are exact; others are too high by less."""
+        from shoal.kernels.left_out import empty_charges
         from shoal.kernels.patient_excess import patient_excesses, with_more_room
         from shoal.kernels.row_excess import priced
 
@@ -115,9 +128,10 @@ class Scans:
         def call(
             part: LongArray, scan: Any, search: Any, found: LongArray, taken: LongArray, exact: LongArray
         ) -> None:
-            room = with_more_room(listed, n, len(search.other))
+            c = len(search.other)
+            room, charges = with_more_room(listed, n, c, self.k), empty_charges(n, c)
             given = self.tuples, self.fixed.trees, self.k, part, steps
-            patient_excesses(*given, scan, search, room, found, taken, exact)
+            patient_excesses(*given, scan, search, room, charges, found, taken, exact)
 
         found, taken, exact = self._found(call, ones, 3, tick)
         return found, taken, exact == 1

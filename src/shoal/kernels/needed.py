@@ -19,6 +19,7 @@ _BOUND = (
     "smallest_box.smallest_boxes",
     "row_excess.row_excesses",
     "patient_excess.patient_excesses",
+    "glance.glances",
     "excess.greatest_excess",
     "working_set.list_inside",
     "working_set.weigh",

@@ -15,6 +15,9 @@ with too few rows, or too low prices, is given up. There are two ways to cut:
   reach to it in all columns, which leaves little for others. That is better where few candidates can be done
   without: one is dropped at a time.
 
+A part with few candidates is first judged by the rows that its boxes leave out (`kernels.left_out`). That
+takes long, but gives up most of these parts at once.
+
 *Levels.* A search takes the longer the lower the excess is that nothing may exceed: about five times as long
 for a box that costs a twentieth more. So it is first asked whether any box has far more than the best one
 that was found quickly, then again with less and less. If steps run out, the last answer is still one.
@@ -27,20 +30,23 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.nearest import N_KEPT, SOME, fill_distances, gather_least, kth_cost
+from shoal.kernels.left_out import MOST, forget_charges, is_beaten
+from shoal.kernels.nearest import INDEX_BITS, N_KEPT, SOME, fill_distances, gather_least, kth_cost
 from shoal.kernels.row_excess import Prices, take_near, top_near
 from shoal.kernels.smallest_box import STEPS_LEFT, fill_offsets
-from shoal.kernels.sorting import sort_front
+from shoal.kernels.sorting import add_to_heap, drop_least, sort_front
 
 _NARROWED = 4  # times that the distance of candidates is computed again
 _PARTS = 1024  # that may be open
 _ROOM, _LEAST_ROOM = 8, 1 << 16  # times the candidates, and more: for those of all open parts
 _FEW_MORE = 400  # candidates beyond k, times k: then parts are cut by candidates
-_MARK = 5  # a mark lies beyond what is settled by one in so many of what a box may still cost
+_LEAST_JUDGED, _JUDGED = 40, 4  # a part with more candidates is judged, up to so many times k
+_MARK = 9  # a mark lies beyond what is settled by one in so many of what a box may still cost
 _FIRST_LEVEL, _LAST_LEVEL, _WHOLE = 640, 60, 1000  # between the best box and what is known at first
-_SHORT = 100  # such levels would be all the steps: then the next one is much nearer to the best box,
-_MUCH_NEARER, _NEARER, _OF = 13, 16, 20
-_LONGER = 2  # times as long as a level the next one takes, or more
+_FOR_GLANCE = 1 << 40  # steps, more than it takes
+# The next level is nearer to the best box the more steps are left, in times of those of the last one.
+_MANY_LEFT, _SOME_LEFT = 60, 8
+_MUCH_NEARER, _NEARER, _LITTLE_NEARER, _OF = 12, 15, 18, 20
 UP, DOWN = 1, 0  # the ends
 COLUMN, END, MARK, HAS_EQUAL = 0, 1, 2, 3  # of `cut`
 
@@ -58,16 +64,17 @@ class PatientPrices(NamedTuple):
     end: np.ndarray  # int64 (parts)
     low: np.ndarray  # int64 (parts, 2 n_columns): how far its boxes reach at least, down and up by turns
     cut: np.ndarray  # int64 (4): COLUMN, END and MARK of the best cut; HAS_EQUAL: whether rows are equal
+    top: np.ndarray  # int64 (k): a heap of the highest prices so far, the least of them first
 
 
-def with_more_room(prices: Prices, n: int, c: int) -> PatientPrices:
+def with_more_room(prices: Prices, n: int, c: int, k: int) -> PatientPrices:
     """Make room for one thread: n columns, c candidates."""
     room = _ROOM * c + _LEAST_ROOM
     left, rest = np.zeros(room, np.uint32), np.zeros(room, np.int32)
     begin, end = np.zeros((2, _PARTS), np.int64)
     low, cut = np.zeros((_PARTS, 2 * n), np.int64), np.zeros(4, np.int64)
     own, listed = np.zeros(c, np.int64), (prices.price, prices.by_price, prices.rank)
-    return PatientPrices(*listed, own, left, rest, begin, end, low, cut)
+    return PatientPrices(*listed, own, left, rest, begin, end, low, cut, np.zeros(k, np.int64))
 
 
 @inner
@@ -297,8 +304,19 @@ def cut_by_candidate(search, prices, part, limit):
 
 
 @inner
-def settle(search, prices, n, k, best):
+def is_given_up(search, prices, part, k, limit, best, charges):
+    """Return whether no box of a part has more than `best`, if there are few candidates; narrow it if not."""
+    n = prices.end[part] - prices.begin[part]
+    if n <= max(k, _LEAST_JUDGED) or n > min(MOST, _JUDGED * k):
+        return False
+    has_equal = prices.cut[HAS_EQUAL] == 1
+    return is_beaten(search, prices, part, k, limit, best, has_equal, charges)
+
+
+@inner
+def settle(search, prices, n, k, best, charges):
     """Return the greatest of `best` and of the excess, k times, of boxes over the n candidates listed."""
+    forget_charges(charges, n)
     part = np.int64(0)  # a literal would make Numba compile everything below twice
     prices.begin[part], prices.end[part] = 0, n
     for end in range(prices.low.shape[1]):
@@ -308,10 +326,14 @@ def settle(search, prices, n, k, best):
         prices.rest[at] = search.far[at]
     while part >= 0 and search.state[STEPS_LEFT] >= 0:
         limit = narrowed(search, prices, part, k, best)
-        n = prices.end[part] - prices.begin[part]
+        if limit > 0 and is_given_up(search, prices, part, k, limit, best, charges):
+            limit = np.int64(0)
+        elif limit > 0:
+            limit = narrowed(search, prices, part, k, best)
         if limit == 0:
             part -= 1
             continue
+        n = prices.end[part] - prices.begin[part]
         if part + 1 == _PARTS or prices.end[part] + n > prices.left.shape[0]:
             search.state[STEPS_LEFT] = -1  # no room: as if it took too long
             break
@@ -357,7 +379,7 @@ def outermost(search, prices, col, sign):
 def peel(search, prices, n, k):
     """Return the excess of a good box: of all candidates, less those that make it wide, one by one.
 
-    That takes as many steps as candidates squared: with a large k it may end before it has tried all.
+    That takes as many steps as candidates squared.
     """
     prices.begin[0], prices.end[0] = 0, n
     for at in range(n):
@@ -377,7 +399,7 @@ def peel(search, prices, n, k):
                     gain, out = less, who
             cost += min(wide, np.int64(search.most[col]))
         best = max(best, total - k * cost)
-        if out < 0 or search.state[STEPS_LEFT] < 0:
+        if out < 0:
             return best
         for at in range(out + 1, prices.end[0]):
             prices.left[at - 1] = prices.left[at]
@@ -397,7 +419,7 @@ def first_box(tuples, trees, k, one, scan, search, prices):
 
 
 @inner
-def by_levels(search, prices, n, k, best, most):
+def by_levels(search, prices, n, k, best, most, charges):
     """Return the greatest excess, k times, of boxes over the n candidates listed, or more; and whether it is.
 
     best: what a box has. most: what none exceeds.
@@ -405,53 +427,98 @@ def by_levels(search, prices, n, k, best, most):
     between, share = most - best, np.int64(_FIRST_LEVEL)
     while True:
         level, left = best + between * share // _WHOLE, search.state[STEPS_LEFT]
-        found = settle(search, prices, n, k, level)
+        found = settle(search, prices, n, k, level, charges)
         if search.state[STEPS_LEFT] < 0:
             return most, False
         if found > level or share == 0:
             return found, True
         most = level
         taken = left - search.state[STEPS_LEFT]
-        if _LONGER * taken > search.state[STEPS_LEFT]:
-            return most, False
-        nearer = _MUCH_NEARER if _SHORT * taken < search.state[STEPS_LEFT] else _NEARER
+        if taken > search.state[STEPS_LEFT]:
+            return most, False  # the next one takes longer
+        nearer = np.int64(_LITTLE_NEARER)
+        if _MANY_LEFT * taken < search.state[STEPS_LEFT]:
+            nearer = np.int64(_MUCH_NEARER)
+        elif _SOME_LEFT * taken < search.state[STEPS_LEFT]:
+            nearer = np.int64(_NEARER)
         share = share * nearer // _OF
         if share < _LAST_LEVEL:
             share = np.int64(0)
 
 
 @inner
-def row_excess(tuples, trees, k, one, scan, search, prices):
-    """Return k times the greatest excess of a box that holds the tuple, or more; and whether it is that."""
+def most_nearby(search, prices, n, k):
+    """Return what no box over the n candidates listed has more than, k times. Writes `prices.top`.
+
+    A box costs no less than its furthest candidate is away, and its k highest prices are among those of the
+    candidates that are no further.
+    """
+    for at in range(n):
+        search.key[at] = np.int64(search.far[at]) << INDEX_BITS | at
+    sort_front(search.key, n)
+    held, total, most = np.int64(0), np.int64(0), np.int64(-(1 << 62))
+    for at in range(n):
+        candidate = search.key[at] & ((1 << INDEX_BITS) - 1)
+        price, rows = prices.own[candidate], min(search.size[candidate], np.int64(k))
+        while rows > 0 and held < k:
+            add_to_heap(prices.top, held, price)
+            total += price
+            held += 1
+            rows -= 1
+        while rows > 0 and prices.top[0] < price:
+            total += price - prices.top[0]
+            drop_least(prices.top, k)
+            add_to_heap(prices.top, k - 1, price)
+            rows -= 1
+        if held == k:
+            most = max(most, total - k * np.int64(search.far[candidate]))
+    search.state[STEPS_LEFT] -= 20 * n
+    return most
+
+
+@inner
+def glance(tuples, trees, k, one, scan, search, prices):
+    """Return k times the excess of a good box that holds the tuple, what none has more than, and candidates.
+
+    Lists the candidates of better boxes; -1 if there are too many.
+    """
     best = first_box(tuples, trees, k, one, scan, search, prices)
-    near = kth_cost(scan, tuples.size, k)
     room, total = np.int64(1) << 62, np.int64(0)
     for _ in range(_NARROWED):
         total = top_near(prices, tuples.size, scan.cost, k, room)
         if total - best >= room - room // 16:
             break
         room = total - best
-    most = max(best, total - k * near)  # no box costs less than what k rows are apart
-    if room <= 0 or most == best:
-        return best, True
+    if room <= 0:
+        return best, best, np.int64(0)
     n = take_near(scan, prices, k, room, search)
-    if n < 0 or search.state[STEPS_LEFT] < 0:
-        return most, False
+    if n < 0:  # no box costs less than what k rows are apart
+        return best, max(best, total - k * kth_cost(scan, tuples.size, k)), n
     list_candidates(tuples, trees, one, n, scan, search, prices)
-    return by_levels(search, prices, n, k, best, most)
+    return best, max(best, most_nearby(search, prices, n, k)), n
+
+
+@inner
+def row_excess(tuples, trees, k, one, steps, scan, search, prices, charges):
+    """Return k times the greatest excess of a box that holds the tuple, or more; and whether it is that."""
+    search.state[STEPS_LEFT] = _FOR_GLANCE
+    best, most, n = glance(tuples, trees, k, one, scan, search, prices)
+    search.state[STEPS_LEFT] += steps - _FOR_GLANCE
+    if most == best or n < 0 or search.state[STEPS_LEFT] < 0:
+        return most, most == best
+    return by_levels(search, prices, n, k, best, most, charges)
 
 
 @entry
-def patient_excesses(tuples, trees, k, ones, steps, scan, search, prices, found, taken, exact):
+def patient_excesses(tuples, trees, k, ones, steps, scan, search, prices, charges, found, taken, exact):
     """Find k times the greatest excess of a box over each of some tuples. Writes `found`, `taken`, `exact`.
 
-    found: no less than that where `steps` were not enough. taken: the steps that were. exact: 1 if they
-    were enough, 0 if not.
+    found: no less than that where `steps` were not enough, which are not counted until good boxes and near
+    tuples have been looked at. taken: the steps that were. exact: 1 if they were enough, 0 if not.
     """
     for at in range(ones.shape[0]):
         fill_distances(tuples, trees, ones[at], scan)
-        search.state[STEPS_LEFT] = steps
-        excess, is_exact = row_excess(tuples, trees, k, ones[at], scan, search, prices)
+        excess, is_exact = row_excess(tuples, trees, k, ones[at], steps, scan, search, prices, charges)
         found[at] = excess
         exact[at] = 1 if is_exact else 0
         taken[at] = steps - search.state[STEPS_LEFT]
