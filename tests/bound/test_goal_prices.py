@@ -1,5 +1,6 @@
 """Prices with a goal: passes choose the best class that keeps to its limits, and no bound is too high."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import shoal
-from shoal.bound.goal_prices import _allowance, _repeated, goal_limits
+from shoal.bound.goal_prices import _allowance, _repeated, goal_limits, with_goals
 from shoal.bound.lower_bound import lower_bound, recipe_bound
 from shoal.bound.prices import PLANS, feasible_prices
 from shoal.bound.scans import Scans
@@ -226,7 +227,8 @@ def test_a_large_table_counts_at_least_the_rows_that_a_class_needs(monkeypatch):
         set_limit(monkeypatch, limit, 0)
     found = recipe_bound(encoded, recipe)
     assert found.is_estimate
-    assert found == lower_bound(encoded, 6)
+    six = lower_bound(encoded, 6)
+    assert (found.total, found.how) == (six.total, f"{six.how}, 6 rows to a class because of goals")
     assert found.total > lower_bound(encoded, 2).total
 
 
@@ -334,4 +336,34 @@ def test_too_many_tuples_with_values_are_not_gone_through(patients, monkeypatch)
     recipe = asked(type="l-diversity", l=3)
     encoded = encode(patients, recipe)
     monkeypatch.setattr("shoal.bound.goal_prices._MAX_PRICED", 10)
+    monkeypatch.setattr("shoal.bound.goal_prices.FEW", 10)
     assert recipe_bound(encoded, recipe) == lower_bound(encoded, 5)
+
+
+def test_a_goal_that_no_class_meets_is_left_out():
+    # Three values where there are two.
+    encoded, recipe = aged(range(6), list("aaaaab"), 2, type="l-diversity", l=3)
+    assert len(goal_limits(encoded, recipe, 0)) == 1
+    found, without = recipe_bound(encoded, recipe), lower_bound(encoded, 3)
+    assert (found.total, found.how) == (without.total, f"{without.how}, 3 rows to a class because of goals")
+
+
+def test_no_bound_is_above_what_all_rows_can_lose():
+    # Some classes meet this, but five rows have to share two classes' worth of another value.
+    encoded, recipe = aged(range(6), list("aaaaab"), 2, type="alpha-k", alpha=0.5)
+    assert recipe_bound(encoded, recipe).total == 6
+
+
+def test_the_better_of_two_beginnings_goes_on(patients):
+    recipe = asked(type="l-diversity", l=2)
+    encoded = encode(patients, recipe)
+    scans, goals = Scans(encoded, 5), goal_limits(encoded, recipe, 0)
+    plain = feasible_prices(Separation(scans.fixed, scans.size, 5), PLANS["high"], silent)
+    low = np.zeros(scans.m, np.int64)  # feasible too, and too far below for two passes
+
+    def total(*starts):
+        plan = replace(PLANS["normal"], passes=1, rounds=0)
+        return with_goals(scans, encoded.tuple_of_row, starts, goals, plan, 0, 0.0, silent).total
+
+    assert total(plain) > total(low)
+    assert total(low, plain) == total(plain, low) == total(plain)

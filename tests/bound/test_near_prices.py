@@ -25,7 +25,7 @@ from tests.strategies import EVERY_KIND, tables
 
 F = Fraction
 small = tables(max_rows=8, max_k=4, kinds=EVERY_KIND)
-PLAN = Plan(for_one=PATIENT, steps=PATIENT, glances=4_000)
+PLAN = Plan(for_one=PATIENT, pilot=16, steps=PATIENT, glances=4_000)
 
 
 def encoded_people(table):
@@ -121,7 +121,7 @@ def test_an_estimate_is_wrong_as_seldom_as_promised(medium, monkeypatch, may_sup
     monkeypatch.setattr(priced, "_searched", lambda prices, drawn, steps, tick: (found[drawn], 1.0))
     monkeypatch.setattr(priced, "_glanced", lambda prices, drawn, tick: seen[drawn])
     # Glances are many, so that they hide no error of the searches.
-    plan = Plan(for_one=1, steps=300, glances=20_000)
+    plan = Plan(for_one=1, pilot=1, steps=300, glances=20_000)
     limits = [priced.limit(drawing(scans.size, [seed]), plan, 0.1, silent).mean for seed in range(200)]
     assert sum(limit > truth for limit in limits) <= most_wrong(200, F(1, 10))
     assert 0.8 * truth < np.mean(limits) < truth
@@ -137,7 +137,7 @@ def test_rows_that_decide_are_not_counted(medium, monkeypatch):
     )
     found = priced.limit(lambda n: drawn.append(draw(n)) or drawn[-1], PLAN, 0.1, silent)
     pilot, glanced, others = drawn
-    assert (len(pilot), len(glanced)) == (near_prices._PILOT, PLAN.glances)
+    assert (len(pilot), len(glanced)) == (PLAN.pilot, PLAN.glances)
     assert decided[0] is pilot
     assert all(rows is pilot for rows in counted[:-1])
     assert counted[-1] is others
@@ -170,7 +170,7 @@ def test_tables_with_slow_searches_have_an_estimate(medium, monkeypatch):
 def test_searches_that_are_cut_short_say_less(medium, monkeypatch):
     slow(monkeypatch)
     patient = lower_bound(medium, 5, effort="high").total
-    monkeypatch.setitem(near_prices.PLANS, "normal", Plan(for_one=0, steps=PATIENT, glances=4_000))
+    monkeypatch.setitem(near_prices.PLANS, "normal", Plan(for_one=0, pilot=16, steps=PATIENT, glances=4_000))
     assert 0 < lower_bound(medium, 5).total < patient
 
 

@@ -386,7 +386,15 @@ def test_the_ascent_gains_on_the_passes(people):
 
 
 @pytest.mark.parametrize(
-    ("il", "bound", "share"), [(120.0, 100.0, 0.2), (120.1, 100.0, 0.21), (0.0, 0.0, 0.0), (5.0, 0.0, None)]
+    ("il", "bound", "share"),
+    [
+        (120.0, 100.0, 0.2),
+        (120.1, 100.0, 0.21),
+        (100.0, 100.0, 0.0),
+        (99.9, 100.0, None),  # the bound does not hold for this
+        (0.0, 0.0, 0.0),
+        (5.0, 0.0, None),
+    ],
 )
 def test_the_gap_is_rounded_up(il, bound, share):
     assert gap(il, bound) == share

@@ -225,3 +225,23 @@ def test_typical_values_are_measured_by_their_classes(people):
     with open("m.toml", "w", encoding="utf-8") as out:
         out.write(file.to_toml())
     assert "times the bound" in run("anonymize", "m.toml", "-o", "out.csv")
+
+
+def test_a_release_that_misses_the_goals_is_compared_without_them(people):
+    # Somebody else's release, k = 4: the two youngest and the two oldest have one illness each.
+    table = pl.DataFrame({"age": [0.0, 1.0, 2.0, 3.0], "ill": list("aaab")})
+    table.write_csv("four.csv")
+    pl.DataFrame({"age": ["[0, 1]", "[0, 1]", "[2, 3]", "[2, 3]"], "ill": list("aaab")}).write_csv("two.csv")
+    pl.DataFrame({"age": ["[0, 3]"] * 4, "ill": list("aaab")}).write_csv("one.csv")
+    goal = {"type": "l-diversity", "column": "ill", "l": 2}
+    recipe = shoal.Recipe.from_dict(
+        {**people.model_dump(exclude_defaults=True)}, changes={"privacy": {"k": 2, "goal": [goal]}}
+    )
+    Path("two.toml").write_text(recipe.to_toml(), encoding="utf-8")
+    flags = ["four.csv", "--recipe", "two.toml", "--json"]
+    missed = json.loads(run("measure", *flags, "--released", "two.csv"))
+    assert (missed["bound_how"], missed["bound_gap"]) == ("row prices, all rows", pytest.approx(0.01))
+    assert missed["bound"] <= missed["loss"]["il"] == pytest.approx(4 / 3)
+    met = json.loads(run("measure", *flags, "--released", "one.csv"))
+    assert met["bound_how"] == "row prices with l-diversity, all rows"
+    assert missed["loss"]["il"] < met["bound"] <= met["loss"]["il"] == 4

@@ -366,7 +366,7 @@ def test_searches_that_take_long_are_for_fewer_rows(medium, monkeypatch):
     assert sampled(monkeypatch, medium, None).how == "nearest row, 8,000 of 700 rows, 99 % confidence"
     set_limit(monkeypatch, "is_patience_enough", lambda scans: True)
     near = sampled(monkeypatch, medium, None)
-    assert near.how == "search cut short, 2,000 of 700 rows, 99 % confidence"
+    assert near.how == "smallest box or search cut short, 2,000 of 700 rows, 99 % confidence"
     assert near.total < found.total
     set_limit(monkeypatch, "_PATIENT", 1)
     assert sampled(monkeypatch, medium, None).how == "nearest row, 8,000 of 700 rows, 99 % confidence"

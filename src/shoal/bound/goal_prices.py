@@ -12,17 +12,20 @@ limits, over all rows of B. With this in place of the k highest prices in B, eve
 `bound.raising` holds as it is. The greatest sum is found by taking rows from the highest price on
 (`kernels.allowance`). A box without such weights holds no class.
 
-Rows with equal quasi values and different sensitive ones have prices of their own. Terms with drag are
-feasible with any goal, so prices begin with them, as they do without one.
+Rows with equal quasi values and different sensitive ones have prices of their own. Prices that are feasible
+without a goal are feasible with any, and so are terms with drag. A pass over all boxes begins with each, and
+the ascent with the better result.
 
 If no class of k rows can keep to the limits, k is as many rows as one needs. Limits compare with the release,
 which is the table less the rows that may be left out: shares are the greatest that a value can have in it.
-Several goals are taken one by one, and the highest bound counts. With a subject column, a class has fewer
-people than rows, so only the number of different values is used.
+Of several goals, the one with the highest sum after these passes counts. If somebody has several rows, shares
+of people are not shares of rows, so only the number of different values is used. A goal that not even the
+whole table can meet is left to what says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -31,9 +34,10 @@ import numpy as np
 
 from shoal.arrays import IntArray, LongArray
 from shoal.bound.prices import Plan, feasible_prices
-from shoal.bound.progress import Share
+from shoal.bound.progress import Share, part
 from shoal.bound.scans import Scans
-from shoal.bound.separation import Separation
+from shoal.bound.separation import FEW, MAX_BOXES, Separation
+from shoal.bound.sums import total_of
 from shoal.bound.terms import total_of_terms
 from shoal.privacy.goalset import limits_of
 from shoal.privacy.limits import Limits, Values
@@ -78,39 +82,59 @@ def goal_limits(encoded: Encoded, recipe: Recipe, may_suppress: int) -> list[Goa
     may_suppress : int
         How many of its rows may be left out.
     """
-    found, k = [], recipe.privacy.k
+    found, k, n_people = [], recipe.privacy.k, encoded.n_rows
+    if encoded.person is not None:
+        n_people = len(np.unique(encoded.person))
     for goal, column in zip(recipe.privacy.column_goals, encoded.sensitive, strict=True):
         counts = np.bincount(column.codes[column.codes >= 0], minlength=column.n_values).astype(np.int64)
         values = Values(counts, may_suppress, bool((column.codes < 0).any()), column.tree)
         limits = limits_of(goal, values)
-        least = limits.least_rows(k, values) if encoded.person is None else max(k, limits.needed)
-        if encoded.person is not None:
+        if n_people < encoded.n_rows:
             limits = Limits(np.ones(values.n), limits.needed)
         if not limits.are_idle:
-            found.append(GoalLimits(goal.type, limits, column.codes, min(least, encoded.n_rows)))
+            least = min(limits.least_rows(k, values), encoded.n_rows)
+            found.append(GoalLimits(goal.type, limits, column.codes, least))
     return found
 
 
-def with_goal(
+@dataclass(frozen=True)
+class Priced:
+    """Prices that are feasible with a goal.
+
+    Parameters
+    ----------
+    name : str
+        The goal's type.
+    total : float
+        What they add up to, as a loss.
+    """
+
+    name: str
+    total: float
+
+
+def with_goals(
     scans: Scans,
     tuple_of_row: IntArray,
-    start: LongArray | None,
-    goal: GoalLimits,
+    starts: Sequence[LongArray],
+    goals: Sequence[GoalLimits],
     plan: Plan,
     may_suppress: int,
     slack: float,
     tick: Share,
-) -> float | None:
-    """Sum prices that are feasible with a goal; None where passes over all boxes take too long.
+) -> Priced | None:
+    """Sum prices that are feasible with the goal for which they are highest.
+
+    None without a goal that rules out classes, and where passes over all boxes take too long.
 
     Parameters
     ----------
     scans : Scans
         Of the distinct tuples.
     tuple_of_row : ndarray of shape (n_rows,), int32
-    start : ndarray of int64, optional
+    starts : sequence of ndarray of int64
         Feasible prices of the tuples, to begin with.
-    goal : GoalLimits
+    goals : sequence of GoalLimits
     plan : Plan
     may_suppress : int
         How many rows may be left out.
@@ -118,17 +142,59 @@ def with_goal(
         By how many steps a cost may be too high.
     tick : callable
     """
-    order = np.lexsort((goal.codes, tuple_of_row))
-    of_row, value = tuple_of_row[order], goal.codes[order]
-    begins = np.flatnonzero((np.diff(of_row, prepend=-1) != 0) | (np.diff(value, prepend=-2) != 0))
-    if len(begins) > _MAX_PRICED:
+    tried = [_PricedGoal(scans, tuple_of_row, goal) for goal in goals]
+    tried = [goal for goal in tried if goal.is_worth_a_pass]
+    one = replace(plan, passes=1, rounds=0, work=plan.work // (2 * max(1, len(tried))))
+    best, most = None, -np.inf
+    for number, goal in enumerate(tried):
+        share = part(tick, 0.4 * number / len(tried), 0.4 * (number + 1) / len(tried))
+        prices = goal.after_a_pass(starts, one, share)
+        if prices is not None and total_of(prices, goal.size) > most:
+            best, most = (goal, prices), total_of(prices, goal.size)
+    if best is None:
         return None
-    size = np.diff(np.append(begins, len(order))).astype(np.int64)
-    of_tuple, fixed = of_row[begins], _repeated(scans.fixed, of_row[begins])
-    allowance = _allowance(goal.limits, value[begins], scans.k)
-    separation = Separation(fixed, size, scans.k, allowance=allowance)
-    prices = feasible_prices(separation, plan, tick, None if start is None else start[of_tuple])
-    return None if prices is None else total_of_terms(fixed, size, prices, 1, may_suppress, slack)
+    goal, prices = best
+    found = feasible_prices(goal.separation, plan, part(tick, 0.4, 1.0), prices)
+    if found is None:
+        found = prices
+    return Priced(goal.name, total_of_terms(goal.fixed, goal.size, found, 1, may_suppress, slack))
+
+
+class _PricedGoal:
+    """The tuples of a table, each as often as it has different values, ready for passes with a goal."""
+
+    def __init__(self, scans: Scans, tuple_of_row: IntArray, goal: GoalLimits) -> None:
+        order = np.lexsort((goal.codes, tuple_of_row))
+        of_row, value = tuple_of_row[order], goal.codes[order]
+        begins = np.flatnonzero((np.diff(of_row, prepend=-1) != 0) | (np.diff(value, prepend=-2) != 0))
+        self.name, self.of_tuple = goal.name, of_row[begins]
+        self.size: LongArray = np.diff(np.append(begins, len(order))).astype(np.int64)
+        self.fixed = _repeated(scans.fixed, self.of_tuple)
+        self._allowance = _allowance(goal.limits, value[begins], scans.k)
+        self.separation = Separation(self.fixed, self.size, scans.k, allowance=self._allowance)
+
+    @property
+    def is_worth_a_pass(self) -> bool:
+        """Whether there may be time for one, and a class of some box can keep to the limits."""
+        given, n = self._allowance, len(self.size)
+        has_time = n <= FEW or (n <= _MAX_PRICED and self.separation.n_boxes <= MAX_BOXES)
+        units = given.unit * np.bincount(given.value, self.size, len(given.own)).astype(np.int64)
+        beyond = min(given.beyond, int(np.maximum(0, units - given.own).sum()))
+        n_units = int(np.minimum(units, given.own).sum()) + beyond
+        n_values = int((units * given.counts > 0).sum())
+        return has_time and n_units >= self.separation.k * given.unit and n_values >= given.needed
+
+    def after_a_pass(self, starts: Sequence[LongArray], plan: Plan, tick: Share) -> LongArray | None:
+        """Return the best prices after a pass that begins with each; None where it takes too long."""
+        best: LongArray | None = None
+        for at, start in enumerate(starts):
+            share = part(tick, at / len(starts), (at + 1) / len(starts))
+            found = feasible_prices(self.separation, plan, share, start[self.of_tuple])
+            if found is None:
+                return None
+            if best is None or total_of(found, self.size) > total_of(best, self.size):
+                best = found
+        return best
 
 
 def _repeated(fixed: FixedColumns, of_tuple: IntArray) -> FixedColumns:

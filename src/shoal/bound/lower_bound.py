@@ -48,13 +48,13 @@ from shoal.bound.estimates import (
     of_near_rows,
     of_patient_searches,
 )
-from shoal.bound.goal_prices import GoalLimits, goal_limits, with_goal
+from shoal.bound.goal_prices import GoalLimits, goal_limits, with_goals
 from shoal.bound.prices import PLANS, WORK_FOR_ONE, feasible_prices
 from shoal.bound.progress import Share, part, silent
 from shoal.bound.raising import Raising
 from shoal.bound.result import Bound, BoundEffort
 from shoal.bound.scans import Scans
-from shoal.bound.separation import MAX_BOXES, Separation
+from shoal.bound.separation import FEW, MAX_BOXES, Separation
 from shoal.bound.sums import total_of
 from shoal.bound.terms import SEARCHED, dragged, is_patience_enough, mean_steps, rounding, summed
 from shoal.recipe import Recipe
@@ -64,7 +64,6 @@ from shoal.table.columns import Encoded
 _ALL_ROWS = 6_000_000_000  # for each pass over all pairs
 _FEWER_ROWS = 2_500_000_000  # the same: above, a sample is tried first
 _MAX_PRICED = 100_000  # distinct tuples
-_FEW = 200  # distinct tuples, of which all boxes can be gone through in any case
 _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
 _BUNCHED = 1.4  # times the work of other prices: each pass by bunches of values gains less,
 _RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent,
@@ -79,12 +78,14 @@ def recipe_bound(
     suppressed: int = 0,
     effort: BoundEffort | None = None,
     classes: IntArray | None = None,
+    goals: bool = True,
     progress: Share | None = None,
 ) -> Bound | None:
     """Bound the loss of all releases that a recipe allows, and of those that leave out `suppressed` rows.
 
-    `effort` is high by default where the recipe asks for a search with high effort, and normal elsewhere.
-    `classes` are those of some release, as for `lower_bound`.
+    Without `goals`, of those too that miss the recipe's goals for sensitive columns. `effort` is high by
+    default where the recipe asks for a search with high effort, and normal elsewhere. `classes` are those of
+    some release, as for `lower_bound`.
     None where it allows no release, and for Anatomy, which publishes no boxes. Where rows that lack a quasi
     value are left out, they cost the sum of the weights and are in no class.
     """
@@ -104,7 +105,7 @@ def recipe_bound(
     return lower_bound(
         within,
         k,
-        goals=goal_limits(within, recipe, may_suppress),
+        goals=goal_limits(within, recipe, may_suppress) if goals else [],
         may_suppress=may_suppress,
         left_out=left_out,
         effort=effort,
@@ -162,26 +163,29 @@ def lower_bound(
     scans = Scans(encoded, max([k, *(goal.least_rows for goal in goals)]))
     weight = float(encoded.weights.sum())
     slack = rounding(encoded, scans.fixed)
-    first = part(tick, 0.0, 1 / (1 + len(goals)))
-    if (priced := _by_prices(scans, may_suppress, slack, effort, first)) is not None:
-        total, start = priced
-        how = "row prices, all rows"
-        for number, goal in enumerate(goals, 1):
-            share = part(tick, number / (1 + len(goals)), (number + 1) / (1 + len(goals)))
-            given = scans, encoded.tuple_of_row, start, goal, PLANS[effort], may_suppress, slack
-            if (with_one := with_goal(*given, share)) is not None and with_one > total:
-                total, how = with_one, f"row prices with {goal.name}, all rows"
-        return Bound(total + left_out * weight, False, how)
-    found = _by_terms(scans, classes, may_suppress, slack, effort, tick)
-    return replace(found, total=found.total + left_out * weight)
+    shared = part(tick, 0.0, 0.4) if goals else tick
+    if (priced := _by_prices(scans, may_suppress, slack, effort, shared)) is not None:
+        total, starts = priced
+        given = goals, PLANS[effort], may_suppress, slack, part(tick, 0.4, 1.0)
+        with_goal = with_goals(scans, encoded.tuple_of_row, starts, *given)
+        how = "row prices"
+        if with_goal is not None and with_goal.total > total:
+            total, how = with_goal.total, f"row prices with {with_goal.name}"
+        found = Bound(total, False, f"{how}, all rows")
+    else:
+        found = _by_terms(scans, classes, may_suppress, slack, effort, tick)
+    if scans.k > k:
+        found = replace(found, how=f"{found.how}, {scans.k} rows to a class because of goals")
+    most = encoded.n_rows * weight  # what every release loses at most
+    return replace(found, total=min(found.total, most) + left_out * weight)
 
 
 def _by_prices(
     scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
-) -> tuple[float, LongArray | None] | None:
+) -> tuple[float, list[LongArray]] | None:
     """Sum feasible prices of all rows; None where there are too many boxes to go through.
 
-    Also return those that they began with, if any: the terms with drag.
+    Also return them, and what is worth beginning with again: the terms with drag, or nothing.
     """
     if scans.m > _MAX_PRICED:
         return None
@@ -190,7 +194,7 @@ def _by_prices(
         start = dragged(scans, part(tick, 0.0, 0.2))[0] // (scans.k - 1)
         tick = part(tick, 0.2, 1.0)
     separation = Separation(scans.fixed, scans.size, scans.k)
-    if scans.m > _FEW and separation.n_boxes > MAX_BOXES:
+    if scans.m > FEW and separation.n_boxes > MAX_BOXES:
         return None  # a pass would be given up after as much work as all passes may take
 
     def later() -> LongArray:
@@ -204,9 +208,9 @@ def _by_prices(
         return None
     total = summed(scans, prices, 1, may_suppress, slack)
     if start is None:
-        return total, None
+        return total, [prices, np.zeros(scans.m, np.int64)]
     # With rows left out, a lower sum of prices can be cut by less.
-    return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), start
+    return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), [prices, start]
 
 
 def _by_terms(

@@ -42,7 +42,6 @@ from shoal.bound.sums import total_of
 
 _MULTIPLES = (0.9, 1.4, 2.0, 2.7)  # the higher prices are, the longer it takes to search a row
 _CUT = 0.98  # of the rows have lower prices than the highest one
-_PILOT = 16  # rows
 _GLANCES = 0.1  # of the probability to be wrong is that of the glances
 _MOST_DRAWN = 4_000
 
@@ -55,20 +54,23 @@ class Plan:
     ----------
     for_one : int
         Steps of one search; where they are not enough, excess is overestimated.
+    pilot : int
+        Rows that decide.
     steps : int
-        Of all searches.
+        Of the searches after these.
     glances : int
         Rows that are glanced at.
     """
 
     for_one: int
+    pilot: int
     steps: int
     glances: int
 
 
 PLANS = {
-    "normal": Plan(22_000_000, 3_200_000_000, 3_000),
-    "high": Plan(300_000_000, 100_000_000_000, 10_000),
+    "normal": Plan(for_one=22_000_000, pilot=16, steps=3_200_000_000, glances=3_000),
+    "high": Plan(for_one=300_000_000, pilot=48, steps=100_000_000_000, glances=10_000),
 }
 
 
@@ -98,7 +100,7 @@ class NearPrices:
         error : float
         tick : callable
         """
-        prices, steps = self._chosen(draw(_PILOT), plan.for_one, part(tick, 0.0, 0.2))
+        prices, steps = self._chosen(draw(plan.pilot), plan.for_one, part(tick, 0.0, 0.2))
         glanced, most = draw(plan.glances), int(prices.max())
         above = self._glanced(prices, glanced, part(tick, 0.2, 0.3)) + (self._near - prices)[glanced]
         glances = most - lower_limit((most - above).astype(np.float64), _GLANCES * error)

@@ -70,11 +70,13 @@ def bound_fields(bound: Bound | None, *losses: float | None) -> dict[str, Any]:
 def gap(il: float, bound: float) -> float | None:
     """Return by which share a loss is above the least possible one at most, rounded up to a hundredth.
 
-    None if the bound is 0 and the loss is not.
+    None if the bound is 0 and the loss is not, and if the bound does not hold for what has been lost: the
+    release is no release of boxes with so many rows, or an estimate is too high.
     """
-    if il <= bound:
-        return 0.0
-    return None if bound <= 0 else ceil(100 * (il / bound - 1) * (1 - _EXACT)) / 100
+    if bound <= 0:
+        return 0.0 if il <= 0 else None
+    share = (il / bound - 1) * (1 - _EXACT)
+    return None if share < -_EXACT else max(0.0, ceil(100 * share) / 100)
 
 
 def effort_of(bound: Bounding) -> BoundEffort | None:

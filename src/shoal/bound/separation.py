@@ -12,7 +12,8 @@ from shoal.arrays import IntArray, LongArray
 from shoal.bound.bunches import bunches
 from shoal.table.fixed import FixedColumns
 
-MAX_BOXES = 10_000_000  # of a pass: one over more boxes would be given up
+MAX_BOXES = 10_000_000  # of a pass: one over more boxes would be given up,
+FEW = 200  # unless there are so few distinct tuples
 
 
 class Separation:

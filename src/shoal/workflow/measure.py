@@ -28,6 +28,7 @@ from shoal.table.orders import with_orders
 from shoal.table.read import read_any_release
 from shoal.table.readings import Reading, Whd
 from shoal.utility.measured import measure_utility
+from shoal.verifier import verify_table
 
 
 def measure_tables(
@@ -62,7 +63,10 @@ def measure_tables(
         with stage(timings, "bounding", progress) as tick:
             suppressed = encoded.n_rows - release.frame.height
             effort = effort_of(bound)
-            least = recipe_bound(encoded, recipe, suppressed=suppressed, effort=effort, progress=tick)
+            holds = _meets_goals(release, recipe)
+            least = recipe_bound(
+                encoded, recipe, suppressed=suppressed, effort=effort, goals=holds, progress=tick
+            )
     with stage(timings, "measure", progress):
         measured = _released_numbers(encoded, release, recipe, least)
         return {**numbers, **measured, "utility": useful.to_json()}
@@ -94,6 +98,14 @@ def _release_of(encoded: Encoded, path: Path, recipe: Recipe) -> pl.DataFrame:
         message = f"The release {path} was not made from this table: {frame.height} rows, {missing}."
         raise DataError("data.unreadable", message, "give the release that was made with this recipe")
     return frame
+
+
+def _meets_goals(release: ReadRelease, recipe: Recipe) -> bool:
+    """Return whether a release meets all goals: one that does not may lose less than any that does."""
+    if not recipe.privacy.column_goals:
+        return True
+    verdict = verify_table(release.frame.to_arrow(), recipe)
+    return bool(verdict.goals) and all(goal.holds for goal in verdict.goals)
 
 
 def _released_numbers(

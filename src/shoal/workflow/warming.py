@@ -224,6 +224,7 @@ def _bound() -> None:
     nothing = np.zeros(scans.m, np.int64)
     scans.excess(scans.order, nothing, 1 << 40, _ignore_progress)
     scans.patient_excess(scans.order, nothing, 1 << 40, _ignore_progress)
+    scans.glances(scans.order, nothing, _ignore_progress)
     feasible_prices(Separation(scans.fixed, scans.size, 2), PLANS["normal"], _ignore_progress)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
@@ -233,15 +234,18 @@ def _bound() -> None:
 
 def _bound_with_goals() -> None:
     """Bound the loss with a goal."""
-    from shoal.bound.goal_prices import goal_limits, with_goal
+    import numpy as np
+
+    from shoal.bound.goal_prices import goal_limits, with_goals
     from shoal.bound.prices import PLANS
     from shoal.bound.scans import Scans
     from shoal.table.encode import encode
 
     recipe = _recipe("mondrian", goals=_GOALS[:1])
     encoded = encode(_table(), recipe)
-    scans, [goal] = Scans(encoded, 2), goal_limits(encoded, recipe, 0)
-    with_goal(scans, encoded.tuple_of_row, None, goal, PLANS["normal"], 0, 0.0, _ignore_progress)
+    scans, goals = Scans(encoded, 2), goal_limits(encoded, recipe, 0)
+    starts, plan = [np.zeros(scans.m, np.int64)], PLANS["normal"]
+    with_goals(scans, encoded.tuple_of_row, starts, goals, plan, 0, 0.0, _ignore_progress)
 
 
 def _ignore_progress(share: float) -> None:
