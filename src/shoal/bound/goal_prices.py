@@ -13,12 +13,13 @@ limits, over all rows of B. With this in place of the k highest prices in B, eve
 (`kernels.allowance`). A box without such weights holds no class.
 
 Rows with equal quasi values and different sensitive ones have prices of their own. Prices that are feasible
-without a goal are feasible with any, and so are terms with drag. A pass over all boxes begins with each, and
-the ascent with the better result.
+without a goal are feasible with any, and so are terms with drag. The ascent begins with the latter: good
+prices without the goal are far from good ones with it, and few can be raised alone. Where a goal costs
+little, one pass that begins with good prices without it leads to higher ones.
 
 If no class of k rows can keep to the limits, k is as many rows as one needs. Limits compare with the release,
 which is the table less the rows that may be left out: shares are the greatest that a value can have in it.
-Of several goals, the one with the highest sum after these passes counts. If somebody has several rows, shares
+Of several goals, the one with the highest sum after one pass counts. If somebody has several rows, shares
 of people are not shares of rows, so only the number of different values is used. A goal that not even the
 whole table can meet is left to what says so.
 """
@@ -48,6 +49,7 @@ from shoal.table.fixed import FixedColumns
 _UNIT = 1_000  # parts of a row: limits are rounded up to them
 _ROUNDING = 1e-6  # of a unit, by which a limit may be too low
 _MAX_PRICED = 100_000  # distinct tuples with their values
+_SLOWER = 2  # times as long as without a goal a step of a pass may take
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show values
@@ -116,7 +118,8 @@ class Priced:
 def with_goals(
     scans: Scans,
     tuple_of_row: IntArray,
-    starts: Sequence[LongArray],
+    start: LongArray,
+    others: LongArray,
     goals: Sequence[GoalLimits],
     plan: Plan,
     may_suppress: int,
@@ -132,8 +135,10 @@ def with_goals(
     scans : Scans
         Of the distinct tuples.
     tuple_of_row : ndarray of shape (n_rows,), int32
-    starts : sequence of ndarray of int64
+    start : ndarray of int64
         Feasible prices of the tuples, to begin with.
+    others : ndarray of int64
+        The best feasible prices without a goal.
     goals : sequence of GoalLimits
     plan : Plan
     may_suppress : int
@@ -142,22 +147,34 @@ def with_goals(
         By how many steps a cost may be too high.
     tick : callable
     """
+    plan = replace(plan, work=plan.work // _SLOWER)
     tried = [_PricedGoal(scans, tuple_of_row, goal) for goal in goals]
-    tried = [goal for goal in tried if goal.is_worth_a_pass]
-    one = replace(plan, passes=1, rounds=0, work=plan.work // (2 * max(1, len(tried))))
-    best, most = None, -np.inf
-    for number, goal in enumerate(tried):
-        share = part(tick, 0.4 * number / len(tried), 0.4 * (number + 1) / len(tried))
-        prices = goal.after_a_pass(starts, one, share)
-        if prices is not None and total_of(prices, goal.size) > most:
-            best, most = (goal, prices), total_of(prices, goal.size)
-    if best is None:
+    goal = _costliest([goal for goal in tried if goal.is_worth_a_pass], start, plan, part(tick, 0.0, 0.3))
+    if goal is None:
         return None
-    goal, prices = best
-    found = feasible_prices(goal.separation, plan, part(tick, 0.4, 1.0), prices)
-    if found is None:
-        found = prices
-    return Priced(goal.name, total_of_terms(goal.fixed, goal.size, found, 1, may_suppress, slack))
+    raised = goal.prices(start, plan, part(tick, 0.3, 0.9))
+    found = [raised, goal.prices(others, _one_pass(plan), part(tick, 0.9, 1.0))]
+    given = may_suppress, slack
+    totals = [total_of_terms(goal.fixed, goal.size, p, 1, *given) for p in found if p is not None]
+    return Priced(goal.name, max(totals)) if totals else None
+
+
+def _one_pass(plan: Plan) -> Plan:
+    """Return a plan of one pass, in which a good part of the work may be done."""
+    return replace(plan, passes=1, rounds=0)
+
+
+def _costliest(goals: Sequence[_PricedGoal], start: LongArray, plan: Plan, tick: Share) -> _PricedGoal | None:
+    """Return the goal whose prices are highest after one pass; None if all take too long."""
+    if len(goals) < 2:
+        return goals[0] if goals else None
+    one = _one_pass(replace(plan, work=plan.work // len(goals)))
+    best, most = None, -np.inf
+    for number, goal in enumerate(goals):
+        prices = goal.prices(start, one, part(tick, number / len(goals), (number + 1) / len(goals)))
+        if prices is not None and total_of(prices, goal.size) > most:
+            best, most = goal, total_of(prices, goal.size)
+    return best
 
 
 class _PricedGoal:
@@ -184,17 +201,9 @@ class _PricedGoal:
         n_values = int((units * given.counts > 0).sum())
         return has_time and n_units >= self.separation.k * given.unit and n_values >= given.needed
 
-    def after_a_pass(self, starts: Sequence[LongArray], plan: Plan, tick: Share) -> LongArray | None:
-        """Return the best prices after a pass that begins with each; None where it takes too long."""
-        best: LongArray | None = None
-        for at, start in enumerate(starts):
-            share = part(tick, at / len(starts), (at + 1) / len(starts))
-            found = feasible_prices(self.separation, plan, share, start[self.of_tuple])
-            if found is None:
-                return None
-            if best is None or total_of(found, self.size) > total_of(best, self.size):
-                best = found
-        return best
+    def prices(self, start: LongArray, plan: Plan, tick: Share) -> LongArray | None:
+        """Return feasible prices that begin with those of the tuples; None where passes take too long."""
+        return feasible_prices(self.separation, plan, tick, start[self.of_tuple])
 
 
 def _repeated(fixed: FixedColumns, of_tuple: IntArray) -> FixedColumns:

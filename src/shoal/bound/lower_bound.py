@@ -165,9 +165,9 @@ def lower_bound(
     slack = rounding(encoded, scans.fixed)
     shared = part(tick, 0.0, 0.4) if goals else tick
     if (priced := _by_prices(scans, may_suppress, slack, effort, shared)) is not None:
-        total, starts = priced
+        total, prices, start = priced
         given = goals, PLANS[effort], may_suppress, slack, part(tick, 0.4, 1.0)
-        with_goal = with_goals(scans, encoded.tuple_of_row, starts, *given)
+        with_goal = with_goals(scans, encoded.tuple_of_row, start, prices, *given)
         how = "row prices"
         if with_goal is not None and with_goal.total > total:
             total, how = with_goal.total, f"row prices with {with_goal.name}"
@@ -182,10 +182,10 @@ def lower_bound(
 
 def _by_prices(
     scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
-) -> tuple[float, list[LongArray]] | None:
+) -> tuple[float, LongArray, LongArray] | None:
     """Sum feasible prices of all rows; None where there are too many boxes to go through.
 
-    Also return them, and what is worth beginning with again: the terms with drag, or nothing.
+    Also return them, and those that they began with: the terms with drag, or 0.
     """
     if scans.m > _MAX_PRICED:
         return None
@@ -208,9 +208,9 @@ def _by_prices(
         return None
     total = summed(scans, prices, 1, may_suppress, slack)
     if start is None:
-        return total, [prices, np.zeros(scans.m, np.int64)]
+        return total, prices, np.zeros(scans.m, np.int64)
     # With rows left out, a lower sum of prices can be cut by less.
-    return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), [prices, start]
+    return max(total, summed(scans, start, 1, may_suppress, 3 * slack)), prices, start
 
 
 def _by_terms(

@@ -22,7 +22,7 @@ class Bound:
     Parameters
     ----------
     total : float
-        No k-anonymous table of boxes over this one has a lower Total IL.
+        No table of boxes over this one that meets k and the goals has a lower Total IL.
     is_estimate : bool
         Computed from a sample of the rows: `total` is too high with a probability of at most 1 %, or so much
         for each estimate if several are added up.

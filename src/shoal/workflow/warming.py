@@ -244,8 +244,8 @@ def _bound_with_goals() -> None:
     recipe = _recipe("mondrian", goals=_GOALS[:1])
     encoded = encode(_table(), recipe)
     scans, goals = Scans(encoded, 2), goal_limits(encoded, recipe, 0)
-    starts, plan = [np.zeros(scans.m, np.int64)], PLANS["normal"]
-    with_goals(scans, encoded.tuple_of_row, starts, goals, plan, 0, 0.0, _ignore_progress)
+    nothing, plan = np.zeros(scans.m, np.int64), PLANS["normal"]
+    with_goals(scans, encoded.tuple_of_row, nothing, nothing, goals, plan, 0, 0.0, _ignore_progress)
 
 
 def _ignore_progress(share: float) -> None:
