@@ -103,7 +103,7 @@ class Limits:
             lacking = self._lacking(own, n_alike, size)
             if lacking <= 0 or size > n_rows:  # no class has more rows than the table
                 break
-            # Suppose that j rows more can keep to this, and take any j away. What is left may have fewer rows:
+            # Suppose that j rows more can keep to this, and take any j away. What is left may have fewer:
             # of each value j times its share, and j times `beyond` of all. So it lacks that much at most. If
             # more is lacking here, j rows more cannot keep to this either.
             each = float((own * n_alike).sum()) + self.beyond + _ROUNDING
