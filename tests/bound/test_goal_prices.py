@@ -290,6 +290,10 @@ def test_limits_that_are_whole_numbers_stay_so():
     assert found.beyond == 601  # what they may be too low by
     part = _allowance(Limits(np.array([0.50001, 1 - 1e-9])), np.zeros(1, np.int32), 3)
     assert part.own.tolist() == [1_501, 3_000, 3_000]
+    # What is rounded off the half counts beyond all: with it, 600 units are exceeded.
+    given = Limits(np.array([0.5 + 0.9e-9]), beyond=(600 - 4e-6) / 3_000)
+    found = _allowance(given, np.zeros(1, np.int32), 3)
+    assert (found.own[0], found.beyond) == (1_500, 601)
 
 
 THOUSANDTHS = st.builds(
