@@ -1,17 +1,21 @@
 """Limits: no class that meets a goal, by its reference, breaks them or has fewer rows than they ask for."""
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import inf, nextafter
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from shoal.hierarchy.tree import Tree
 from shoal.privacy.goalset import limits_of
 from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import AnyGoal
-from tests.profiles import some
+from tests.profiles import examples, some
 from tests.reference import goals as reference
 
 # Six values: numbers, in order, and leaves of an uneven tree.
@@ -120,6 +124,106 @@ def test_a_class_that_meets_a_goal_keeps_to_its_limits(name, counts):
                     assert keeps_to(limits, found), (goal, released, part)
                     assert len(found) >= limits.least_rows(1, values), (goal, released, part)
     assert n_good
+
+
+def diverse(variant, n, **others):
+    return {"type": "l-diversity", "variant": variant, "l": n, **others}
+
+
+def close(distance, moved):
+    return {"type": "t-closeness", "distance": distance, "t": min(1.0, float(moved))}
+
+
+def alike(variant, gain):
+    return {"type": "beta-likeness", "variant": variant, "beta": max(nextafter(float(gain), inf), 1e-6)}
+
+
+# The strictest goal of each form that a class meets in a table; of a recursive one also which count is the
+# first of the tail.
+STRICTEST = {
+    "distinct": lambda values, table, at: diverse("distinct", reference.distinct(values)),
+    "frequency": lambda values, table, at: diverse("frequency", reference.frequency(values)),
+    "entropy": lambda values, table, at: diverse("entropy", max(1.0, reference.entropy(values))),
+    "recursive": lambda values, table, at: diverse(
+        "recursive", at, c=float(reference.recursive(values, at)) * (1 + 1e-12)
+    ),
+    "equal": lambda values, table, at: close("equal", reference.equal(values, table)),
+    "ordered": lambda values, table, at: close("ordered", ordered(values, table)),
+    "hierarchical": lambda values, table, at: close(
+        "hierarchical", reference.hierarchical(values, table, PARENT)
+    ),
+    "alpha-k": lambda values, table, at: {"type": "alpha-k", "alpha": float(reference.alpha(values))},
+    "basic": lambda values, table, at: alike("basic", reference.basic_beta(values, table)),
+    "enhanced": lambda values, table, at: alike("enhanced", reference.enhanced_beta(values, table)),
+    "delta-disclosure": lambda values, table, at: {
+        "type": "delta-disclosure",
+        "delta": nextafter(reference.delta(values, table), inf),
+    },
+    "range": lambda values, table, at: {"type": "range", "e": float(reference.value_range(values))},
+}
+# Rows of the six values and of none in a class, in the rest of the release, and left out.
+COUNTS = st.tuples(*[st.integers(0, 4)] * 6, st.sampled_from([0, 0, 0, 1]))
+FEWER = st.tuples(*[st.integers(0, 2)] * 6, st.sampled_from([0, 0, 0, 1]))
+
+
+def with_counts(*several):
+    """Values with the sum of some counts."""
+    return [value for value, *n in zip([*NUMBERS, None], *several, strict=True) for _ in range(sum(n))]
+
+
+@pytest.mark.parametrize("name", STRICTEST)
+@given(COUNTS, COUNTS, FEWER, st.integers(0, 1), st.integers(1, 6))
+# Five values of which one is frequent: as many others as there may be make room for it.
+@example((5, 1, 1, 1, 1, 0, 0), (3, 0, 0, 2, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0), 0, 3)
+# Rows that are left out make others more frequent.
+@example((3, 1, 1, 0, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0), (0, 2, 2, 0, 0, 0, 0), 0, 2)
+# A leaf far from all others does not keep two others from being near.
+@example((4, 0, 0, 0, 0, 1, 0), (0, 4, 0, 0, 0, 1, 0), (0, 0, 0, 0, 0, 0, 0), 0, 1)
+@examples(40)
+def test_a_class_keeps_to_the_limits_of_the_strictest_goal_that_it_meets(name, part, rest, out, more, at):
+    if name == "delta-disclosure":
+        part = tuple(max(n, 1) if others else n for n, others in zip(part, rest, strict=True))
+    assume(any(part[:6]))
+    found, released = with_counts(part), with_counts(part, rest)
+    at = min(at, reference.distinct(found))
+    assume(name != "range" or reference.distinct(found) > 1)
+    assume(name != "enhanced" or reference.enhanced_beta(found, released) < inf)
+    goal = STRICTEST[name](found, released, at)
+    assert meets(goal, found, released)
+    limits, values = limits_in(goal, with_counts(part, rest, out), sum(out) + more)
+    assert keeps_to(limits, found)
+    assert len(found) >= limits.least_rows(1, values)
+
+
+def test_many_values_need_many_rows():
+    # Of a thousand values that occur once, a class of n rows has n, each 1 - n / 1000 beyond its own.
+    n = 1_000
+    close = Limits(np.full(n, 1 / n), beyond=0.1)
+    assert close.least_rows(2, Values(np.ones(n, np.int64))) == 900
+    # Where 400 may have twice that, they have a row each in 500, and a hundred more are half beyond.
+    several = Limits(np.where(np.arange(n) < 400, 2, 1) / n, beyond=0.1)
+    assert several.least_rows(2, Values(np.ones(n, np.int64))) == 500
+    # Nothing that the table has room for keeps to these.
+    assert Limits(np.full(3, 0.3)).least_rows(2, Values(np.full(3, 20))) > 60
+
+
+def fills(own, beyond, size):
+    """Whether some whole rows of each value, so many in all, keep to limits: all ways are tried."""
+    return any(
+        sum(max(0, n - share * size) for n, share in zip(rows, own, strict=True)) <= beyond * size
+        for rows in product(range(size + 1), repeat=len(own))
+        if sum(rows) == size
+    )
+
+
+@given(st.lists(st.integers(0, 7), min_size=3, max_size=3), st.integers(0, 4), st.integers(1, 6))
+@examples(40)
+def test_no_size_that_keeps_to_limits_is_passed_over(own, beyond, k):
+    own, beyond = [Fraction(n, 12) for n in own], Fraction(beyond, 40)
+    limits = Limits(np.array([float(n) for n in own]), beyond=float(beyond))
+    found = limits.least_rows(k, Values(np.full(3, 5)))
+    least = next((size for size in range(k, 16) if fills(own, beyond, size)), None)
+    assert found == least if least is not None else found > 15
 
 
 @pytest.mark.parametrize(

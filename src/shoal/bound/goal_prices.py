@@ -216,12 +216,16 @@ def _allowance(limits: Limits, value: IntArray, k: int) -> Any:
     """Return limits as `kernels.excess` takes them; the last value stands for the lack of one."""
     from shoal.kernels.allowance import Allowance
 
-    n, whole = len(limits.own), k * _UNIT
-    own = np.minimum(np.ceil(limits.own * whole + _ROUNDING), whole).astype(np.int64)
+    n, whole, error = len(limits.own), k * _UNIT, k * _ROUNDING
+    # A limit that is a whole number but for errors stays that one. What a class may thereby have beyond the
+    # limits of single values is added to what it may have beyond all of them: none is ruled out.
+    exact = limits.own * whole
+    own = np.clip(np.ceil(exact - error), 0, whole)
+    lost = np.where(own < whole, np.maximum(0.0, exact + error - own), 0.0).sum()
     return Allowance(
         value=np.where(value < 0, n, value).astype(np.int32),
-        own=np.append(own, whole),
-        beyond=min(whole, ceil(limits.beyond * whole + _ROUNDING)),
+        own=np.append(own, whole).astype(np.int64),
+        beyond=min(whole, ceil(limits.beyond * whole + error + lost)),
         needed=limits.needed,
         counts=np.append(np.ones(n, np.int64), 0),
         unit=_UNIT,

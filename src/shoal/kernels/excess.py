@@ -279,8 +279,9 @@ def greatest_excess(priced, allowance, k, margin, share, n_shares, walk, excess,
     """Raise the excess of each tuple to the greatest of any box that holds it. Writes `excess`, `box`.
 
     `excess` begins with any excess that a box has, or lower. Boxes that have no more than `margin` above it
-    are passed over. A tuple with more than ENOUGH gets HIGHEST. `walk` has all tuples at depth 0. Returns
-    whether the steps were enough: if not, the result is of no use.
+    are passed over. A tuple with more than ENOUGH gets HIGHEST. `walk` has all tuples at depth 0. `allowance`
+    is what a privacy goal allows in a class, None without one. Both are scratch, and written. Returns whether
+    the steps were enough: if not, the result is of no use.
     """
     n_columns, n_range = priced.code.shape[0], priced.span.shape[0]
     n_tree = n_columns - n_range

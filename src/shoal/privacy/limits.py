@@ -14,12 +14,15 @@ from shoal.arrays import FloatArray, LongArray
 from shoal.hierarchy.tree import Tree
 
 _ROUNDING = 1e-9  # by which limits may be exceeded, because shares are floats
-_MOST_SIZES = 10_000  # of classes that are tried: with so many rows, limits hardly depend on the size
+_MOST_SIZES = 10_000  # of classes that are tried: less is proved if none of them does, and still holds
 
 
 @dataclass(frozen=True, repr=False)  # a repr would show counts of values
 class Values:
-    """What a table has of the values that a goal counts, each row a person of its own.
+    """What the rows of a table have of the values that a goal counts.
+
+    Goals count people, so shares are those that they compare with only where each row is a person of its own.
+    Which values there are, and which are certain, holds where people have several rows as well.
 
     Parameters
     ----------
@@ -91,22 +94,36 @@ class Limits:
 
     def least_rows(self, k: int, values: Values) -> int:
         """Return how many rows a class has at least: k, or more if so few whole rows cannot keep to this."""
-        least = max(k, self.needed)
+        size = max(k, self.needed)
         if values.has_missing:
-            return least  # rows without a value may fill up a class
-        own = np.where(values.counts > 0, self.own, 0.0)
-        for size in range(least, least + _MOST_SIZES):
-            if self._can_fill(own, size):
-                return size
-        return least + _MOST_SIZES
+            return size  # rows without a value may fill up a class
+        n_rows = int(values.counts.sum())
+        own, n_alike = np.unique(self.own[values.counts > 0], return_counts=True)
+        for _ in range(_MOST_SIZES):
+            lacking = self._lacking(own, n_alike, size)
+            if lacking <= 0 or size > n_rows:  # no class has more rows than the table
+                break
+            # Suppose that j rows more can keep to this, and take any j away. What is left may have fewer:
+            # of each value j times its share, and j times `beyond` of all. So it lacks that much at most. If
+            # more is lacking here, j rows more cannot keep to this either.
+            each = float((own * n_alike).sum()) + self.beyond + _ROUNDING
+            size += max(1, int((lacking - _ROUNDING * (size + n_alike.sum())) / each))
+        return size
 
-    def _can_fill(self, own: FloatArray, size: int) -> bool:
-        """Return whether so many whole rows can keep to the limits, if there are enough of each value."""
+    def _lacking(self, own: FloatArray, n_alike: LongArray, size: int) -> float:
+        """Return by how much so many whole rows exceed the limits at least, with enough rows of each value.
+
+        `own` are the different shares that values may have, `n_alike` how many values each is of.
+        """
         exact = own * size
         whole = np.floor(exact + _ROUNDING)
-        lacking = size - int(whole.sum())
-        if lacking <= 0:
-            return True
+        left = size - int((whole * n_alike).sum())
+        if left <= 0:
+            return 0.0
         # One row more of a value takes from what all may have beyond their own, a part of a row at first.
-        parts = np.sort(1 - np.maximum(0.0, exact - whole))[:lacking]
-        return float(parts.sum()) + lacking - len(parts) <= self.beyond * size + _ROUNDING * (1 + size)
+        part = 1 - np.maximum(0.0, exact - whole)
+        order = np.argsort(part)
+        before = np.cumsum(n_alike[order]) - n_alike[order]
+        taken = np.clip(left - before, 0, n_alike[order])
+        rows = float((part[order] * taken).sum()) + left - int(taken.sum())
+        return rows - self.beyond * size - _ROUNDING * (1 + size)
