@@ -47,8 +47,9 @@ from shoal.table.columns import Encoded
 from shoal.table.fixed import FixedColumns
 
 _UNIT = 1_000  # parts of a row: limits are rounded up to them
-_ROUNDING = 1e-6  # of a unit, by which a limit may be too low
+_ROUNDING = 1e-6  # of a unit, for each of k rows, by which a limit may be too low
 _MAX_PRICED = 100_000  # distinct tuples with their values
+_MOST_NEEDED = 10_000  # rows, if a class needs more than k: the bound takes the longer, the more they are
 _SLOWER = 2  # times as long as without a goal a step of a pass may take
 
 
@@ -94,7 +95,7 @@ def goal_limits(encoded: Encoded, recipe: Recipe, may_suppress: int) -> list[Goa
         if n_people < encoded.n_rows:
             limits = Limits(np.ones(values.n), limits.needed)
         if not limits.are_idle:
-            least = min(limits.least_rows(k, values), encoded.n_rows)
+            least = min(limits.least_rows(k, values), max(k, _MOST_NEEDED), encoded.n_rows)
             found.append(GoalLimits(goal.type, limits, column.codes, least))
     return found
 
