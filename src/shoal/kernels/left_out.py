@@ -38,6 +38,7 @@ _STEPS = 6  # at most
 _HOPELESS_AFTER, _HOPELESS = 3, 70  # the step after which so many per cent of what was too much must be gone
 _FURTHER = 100  # a step aims at one in so many of what a box may cost beyond the best excess
 _HIGHEST = 1 << 36  # step, and sum of charges that is raised any more
+_MOST_ROWS = 1 << 20  # left out: charged no more than that, they do not overflow
 
 
 class Charges(NamedTuple):
@@ -335,6 +336,8 @@ def is_beaten(search, prices, part, k, limit, best, has_equal, charges):
     n_columns, spare = search.offset.shape[0], -np.int64(k)
     for at in range(left.shape[0]):
         spare += search.size[left[at]]
+    if spare > _MOST_ROWS:
+        return False
     for end in range(2 * n_columns):
         list_end(search, left, end, prices.low[part, end], spare, charges)
     search.state[STEPS_LEFT] -= 10 * left.shape[0] * n_columns
