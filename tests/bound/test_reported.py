@@ -245,3 +245,19 @@ def test_a_release_that_misses_the_goals_is_compared_without_them(people):
     met = json.loads(run("measure", *flags, "--released", "one.csv"))
     assert met["bound_how"] == "row prices with l-diversity, all rows"
     assert missed["loss"]["il"] < met["bound"] <= met["loss"]["il"] == 4
+
+
+@pytest.mark.parametrize("also", ["a population that is not there", "a view"])
+def test_goals_count_whatever_else_the_recipe_asks_for(people, also):
+    pl.DataFrame({"age": [0, 1, 2, 3], "sex": ["f"] * 4, "ill": list("aaab")}).write_csv("four.csv")
+    pl.DataFrame({"age": ["[0, 3]"] * 4, "sex": ["f"] * 4, "ill": list("aaab")}).write_csv("one.csv")
+    goals = [{"type": "l-diversity", "column": "ill", "l": 2}]
+    asked = {"columns": {**people.model_dump(exclude_defaults=True)["columns"], "sex": {"role": "quasi"}}}
+    if also == "a view":
+        asked["output"] = {"views": [["age", "sex"], ["age"]], "views_by": "projection"}
+    else:
+        goals.append({"type": "k-map", "k": 2, "population": "nowhere.csv"})
+    recipe = shoal.Recipe.from_dict({**asked, "privacy": {"k": 2, "goal": goals}})
+    Path("two.toml").write_text(recipe.to_toml(), encoding="utf-8")
+    told = json.loads(run("measure", "four.csv", "--recipe", "two.toml", "--released", "one.csv", "--json"))
+    assert told["bound_how"] == "row prices with l-diversity, all rows"

@@ -273,6 +273,17 @@ def test_limits_by_hand():
     assert limits_in({"type": "t-closeness", "distance": "hierarchical", "t": 0.2}, table)[0].beyond == 0.4
 
 
+def test_an_entropy_that_may_be_rounded_up_needs_no_further_value():
+    # Five equal shares have an entropy of ln 5, which comes out as a little more than 5 when it is undone.
+    goal = {"type": "l-diversity", "variant": "entropy", "l": 5.000000001000001}
+    assert limits_in(goal, [0, 1, 2, 3, 4])[0].needed == 5
+
+
+def test_no_share_is_above_all_rows():
+    assert limits_in({"type": "delta-disclosure", "delta": 1000}, [0, 1])[0].own.max() == 1
+    assert limits_in({"type": "beta-likeness", "variant": "basic", "beta": 1e308}, [0, 1])[0].own.max() == 1
+
+
 def test_limits_that_rule_nothing_out_are_idle():
     assert Limits(np.ones(3)).are_idle
     assert Limits(np.array([0.4, 0.6]), beyond=0.6).are_idle

@@ -94,6 +94,7 @@ def goal_limits(encoded: Encoded, recipe: Recipe, may_suppress: int) -> list[Goa
         limits = limits_of(goal, values)
         if n_people < encoded.n_rows:
             limits = Limits(np.ones(values.n), limits.needed)
+        limits = replace(limits, own=np.where(counts > 0, limits.own, 1.0))  # values that no row has
         if not limits.are_idle:
             least = min(limits.least_rows(k, values), max(k, _MOST_NEEDED), encoded.n_rows)
             found.append(GoalLimits(goal.type, limits, column.codes, least))

@@ -39,6 +39,18 @@ def number_text(value: Number) -> str:
     return "0" if value == 0 else repr(float(value)).removesuffix(".0")
 
 
+def number_texts(values: Iterable[Number]) -> list[str]:
+    """Format many numbers as `number_text` does, all whole or none, as those of a column are.
+
+    Examples
+    --------
+    >>> number_texts([3.0, -0.0, 0.1]), number_texts([7, 12])
+    (['3', '0', '0.1'], ['7', '12'])
+    """
+    texts = [text.removesuffix(".0") for text in map(repr, values)]
+    return ["0" if text == "-0" else text for text in texts] if "-0" in texts else texts
+
+
 def flat(values: Iterable[str], column: str) -> Tree:
     """Put all values, sorted by text, directly under the root.
 
@@ -50,7 +62,7 @@ def flat(values: Iterable[str], column: str) -> Tree:
         Not used: nothing can fail, but all builders have the same signature.
     """
     leaves = sorted(set(values))
-    return Tree.from_preorder((ROOT_LABEL, *leaves), (-1, *(0 for _ in leaves)))
+    return Tree.from_preorder((ROOT_LABEL, *leaves), (-1, *[0] * len(leaves)))
 
 
 def intervals(

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -119,17 +119,22 @@ class Tree:
     @classmethod
     def from_preorder(cls, labels: Sequence[str], parent: Sequence[int]) -> Tree:
         """Build a tree from labels and parents that are already in depth-first preorder, unchecked."""
-        n_nodes = len(labels)
-        is_leaf = np.ones(n_nodes, dtype=bool)
-        is_leaf[list(parent[1:])] = False
+        above = np.asarray(parent, dtype=np.int32)
+        is_leaf = np.ones(len(labels), dtype=bool)
+        is_leaf[above[1:]] = False
         first_leaf = np.cumsum(is_leaf) - is_leaf
-        height, last_leaf = [0] * n_nodes, first_leaf.tolist()
+        leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)
+        # There may be a million leaves, so their parents learn of all of them at once.
+        lowest, highest = np.zeros(len(labels), np.int32), first_leaf.copy()
+        below = leaves[leaves > 0]
+        lowest[above[below]] = 1
+        np.maximum.at(highest, above[below], first_leaf[below])
+        height, last_leaf = lowest.tolist(), highest.tolist()
         # In reverse order children precede their parents, so one pass computes both without recursion.
-        for node in range(n_nodes - 1, 0, -1):
-            above = parent[node]
-            height[above] = max(height[above], height[node] + 1)
-            last_leaf[above] = max(last_leaf[above], last_leaf[node])
-        arrays = (parent, height, first_leaf, last_leaf, np.flatnonzero(is_leaf))
+        for node, parent_node in zip(inner[:0:-1].tolist(), above[inner][:0:-1].tolist(), strict=True):
+            height[parent_node] = max(height[parent_node], height[node] + 1)
+            last_leaf[parent_node] = max(last_leaf[parent_node], last_leaf[node])
+        arrays = (above, height, first_leaf, last_leaf, leaves)
         return cls(tuple(labels), *(np.asarray(array, dtype=np.int32) for array in arrays))
 
     @property
@@ -150,7 +155,7 @@ class Tree:
     @property
     def leaf_labels(self) -> tuple[str, ...]:
         """Labels of the leaves, by leaf code."""
-        return tuple(self.labels[node] for node in self.leaf_nodes.tolist())
+        return tuple(map(self.labels.__getitem__, self.leaf_nodes.tolist()))
 
     def with_missing(self) -> Tree:
         """Return the tree with an additional last leaf for missing values, directly under the root.
@@ -214,15 +219,15 @@ class Tree:
         HierarchyError
             `hierarchy.uncovered` if some values are not leaves of the tree.
         """
-        code_of = {label: code for code, label in reversed(list(enumerate(self.leaf_labels)))}
-        found = {
-            text: code_of[text] if text in code_of else code_of.get(unicodedata.normalize("NFC", text), -1)
-            for text in set(values)
-        }
-        n_uncovered = sum(code < 0 for code in found.values())
-        if n_uncovered:
-            raise _uncovered(n_uncovered, len(found), column)
-        return np.fromiter((found[text] for text in values), dtype=np.int32, count=len(values))
+        # Of equal labels the first one counts.
+        code_of = dict(zip(reversed(self.leaf_labels), range(self.n_leaves - 1, -1, -1), strict=True))
+        codes = np.fromiter(map(code_of.get, values, repeat(-1)), dtype=np.int32, count=len(values))
+        for at in np.flatnonzero(codes < 0).tolist():
+            codes[at] = code_of.get(unicodedata.normalize("NFC", values[at]), -1)
+        uncovered = np.flatnonzero(codes < 0).tolist()
+        if uncovered:
+            raise _uncovered(len({values[at] for at in uncovered}), len(set(values)), column)
+        return codes
 
     def __eq__(self, other: object) -> bool:
         """Compare labels and parents, which determine all other fields."""

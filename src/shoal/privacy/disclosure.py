@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from math import exp
 
+import numpy as np
+
 from shoal.privacy.goal import Measure
 from shoal.privacy.limits import Limits, Values
 from shoal.recipe.goals import DeltaDisclosure
@@ -28,4 +30,4 @@ def measure(goal: DeltaDisclosure) -> Measure:
 def limits(goal: DeltaDisclosure, values: Values) -> Limits:
     """Return what the values of every class keep to: all are there, and shares grow no further."""
     needed = 0 if values.has_missing else values.n_certain  # a class without any value is no problem
-    return Limits(values.shares * exp(min(goal.delta, _MOST)), needed)
+    return Limits(np.minimum(1.0, values.shares * exp(min(goal.delta, _MOST))), needed)

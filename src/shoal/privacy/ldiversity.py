@@ -41,7 +41,7 @@ def measure(goal: LDiversity) -> Measure:
 
 def limits(goal: LDiversity, values: Values) -> Limits:
     """Return what the values of every class keep to: a number of them, and the share of the most frequent."""
-    n, share, needed = values.n_present, 1.0, ceil(goal.l - _ROUNDING)
+    n, share, needed = values.n_present, 1.0, ceil(goal.l - 2 * _ROUNDING)
     if goal.variant == "frequency":
         share, needed = 1 / goal.l, 0  # a class without any value is no problem there
     elif goal.variant == "entropy":

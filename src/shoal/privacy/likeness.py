@@ -28,7 +28,7 @@ def limits(goal: BetaLikeness, values: Values) -> Limits:
     """Return what the values of every class keep to: shares that grow no further."""
     share = values.shares
     if goal.variant == "basic":
-        return Limits(share * (1 + goal.beta))
+        return Limits(np.minimum(1.0, share * (1 + goal.beta)))
     # p (1 - ln p) grows with p, so the greatest share that a value can have allows most.
     surprise = -np.log(np.where(share > 0, share, 1.0))
     return Limits(share * (1 + np.minimum(goal.beta, surprise)))

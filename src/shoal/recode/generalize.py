@@ -54,11 +54,10 @@ def _with_sets(
     mixed = (low < high) & (high != column.missing)
     in_mixed = (labels >= 0) & mixed[labels]
     pairs = np.unique(labels[in_mixed].astype(np.int64) << 32 | column.codes[in_mixed])
-    clusters, begins, sizes = np.unique(pairs >> 32, return_index=True, return_counts=True)
-    leaves, codes = column.tree.leaf_labels, pairs & 0xFFFFFFFF
+    clusters, sizes = np.unique(pairs >> 32, return_counts=True)
     small = sizes <= max_set
-    sets = [
-        forms.set_text([leaves[code] for code in codes[begin : begin + size]])
-        for begin, size in zip(begins[small].tolist(), sizes[small].tolist(), strict=True)
-    ]
-    return plain.scatter(clusters[small], sets) if sets else plain
+    if not small.any():
+        return plain
+    codes = pairs[np.repeat(small, sizes)] & 0xFFFFFFFF
+    members = pl.Series(column.tree.leaf_labels, dtype=pl.String).gather(codes)
+    return plain.scatter(clusters[small], forms.set_texts(members, sizes[small]))

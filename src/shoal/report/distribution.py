@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, LongArray
 from shoal.hierarchy.periods import number_of
+from shoal.hierarchy.tree import Tree
 from shoal.report.codes import sort_keys
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import QuasiColumn, RangeColumn, TreeColumn
@@ -289,9 +290,7 @@ def _shown_nodes(column: TreeColumn, counts: LongArray) -> LongArray:
     groups large enough to be shown.
     """
     tree = column.tree
-    depth = np.zeros(tree.n_nodes, np.int64)
-    for node in range(1, tree.n_nodes):  # preorder: parents first
-        depth[node] = depth[tree.parent[node]] + 1
+    depth = _depths(tree)
     nodes = np.append(tree.leaf_nodes, 0).astype(np.int64)
     nodes[column.missing] = 0
     for level in range(int(depth.max()), 0, -1):
@@ -305,13 +304,23 @@ def _shown_nodes(column: TreeColumn, counts: LongArray) -> LongArray:
     return nodes
 
 
+def _depths(tree: Tree) -> LongArray:
+    """Return how far below the root each node is."""
+    depth = np.zeros(tree.n_nodes, np.int64)
+    for node in np.flatnonzero(tree.height > 0)[1:].tolist():  # preorder: parents first
+        depth[node] = depth[tree.parent[node]] + 1
+    leaves = tree.leaf_nodes[tree.leaf_nodes > 0]
+    depth[leaves] = depth[tree.parent[leaves]] + 1
+    return depth
+
+
 def _shown_groups(rows: LongArray, *, is_flat: bool) -> list[int]:
     """Choose the groups that get a separate cell, so that the rest is empty or large enough.
 
     The last group, that of missing values, stays last.
     """
-    by_size = sorted(range(len(rows)), key=lambda group: (-rows[group], group))
-    shown = [group for group in by_size if rows[group] >= SMALLEST][: MOST_CELLS - 1]
+    large = np.flatnonzero(rows >= SMALLEST)
+    shown = large[np.argsort(-rows[large], kind="stable")][: MOST_CELLS - 1].tolist()
     while shown and 0 < rows.sum() - rows[shown].sum() < SMALLEST:
         shown.pop()  # merged with the smallest, so that only the sum of both is shown
     in_order = shown if is_flat else sorted(shown)
@@ -357,8 +366,13 @@ def _leaves(
 
 
 def _leaf_of_label(column: TreeColumn) -> dict[str, int]:
-    return {label: code for code, label in reversed(list(enumerate(column.tree.leaf_labels)))}
+    return _first_of_each(column.tree.leaf_labels)
 
 
 def _node_of_label(column: TreeColumn) -> dict[str, int]:
-    return {label: node for node, label in reversed(list(enumerate(column.tree.labels)))}
+    return _first_of_each(column.tree.labels)
+
+
+def _first_of_each(labels: Sequence[str]) -> dict[str, int]:
+    """Return the first place of each label."""
+    return dict(zip(reversed(labels), range(len(labels) - 1, -1, -1), strict=True))

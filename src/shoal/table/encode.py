@@ -145,7 +145,7 @@ def range_column(
     elif kind == "date":
         texts = [text_of(number, unit) for number in distinct.to_list()]
     else:
-        texts = [build.number_text(number) for number in distinct.to_list()]
+        texts = build.number_texts(distinct.to_list())
     ends = (numbers[0], numbers[-1]) if line is None and len(numbers) else None
     low, high = ends or ((0, 0) if line is None else (line.low, line.high))
     return RangeColumn(

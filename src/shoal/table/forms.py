@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 LOST = "*"
@@ -99,6 +101,15 @@ def range_texts(low: pl.Series, high: pl.Series) -> pl.Series:
     """Format many ranges as `range_text` does."""
     low, high = (end.str.replace_all(_SPECIAL.pattern, r"\$1") for end in (low, high))
     return pl.select(pl.format("[{}, {}]", low, high)).to_series()
+
+
+def set_texts(members: pl.Series, sizes: npt.NDArray[np.int64]) -> pl.Series:
+    """Format many sets as `set_text` does, given the members of each after those of the one before."""
+    numbers = np.repeat(np.arange(len(sizes)), sizes)
+    in_order = pl.DataFrame({"set": numbers, "member": members}).sort("set", "member")
+    inside = pl.col("member").str.replace_all(_SPECIAL.pattern, r"\$1").str.join(", ")
+    found = in_order.group_by("set", maintain_order=True).agg(inside)
+    return found.select(pl.format("{{{}}}", "member")).to_series()
 
 
 def parse(text: str | None) -> Published:

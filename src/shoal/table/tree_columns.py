@@ -43,7 +43,7 @@ def build_tree(name: str, distinct: pl.Series, kind: str, recipe: Recipe) -> tup
 def leaf_texts(distinct: pl.Series) -> list[str]:
     """Return the leaf labels of canonical values."""
     if distinct.dtype.is_numeric():
-        return [build.number_text(number) for number in distinct.to_list()]
+        return build.number_texts(distinct.to_list())
     return [str(value) for value in distinct.to_list()]
 
 

@@ -152,7 +152,8 @@ def _neighbours(trees: Any, nodes: slice, n_leaves: int) -> IntArray:
 
 def _logarithms(highest: int) -> LongArray:
     """Return the whole part of the logarithm to base 2 of each number, 0 for 0."""
-    return np.array([max(1, number).bit_length() - 1 for number in range(highest + 1)], np.int64)
+    _, exponent = np.frexp(np.maximum(1, np.arange(highest + 1)).astype(np.float64))
+    return exponent.astype(np.int64) - 1
 
 
 def _lengths(begins: LongArray, end: int) -> LongArray:
