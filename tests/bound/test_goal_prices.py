@@ -325,18 +325,16 @@ def test_rows_that_may_be_left_out_make_limits_wider():
 
 def test_values_that_no_row_has_are_not_limited():
     # The only row with an illness of its own lacks its age, and is left out.
-    table = pl.DataFrame({"age": [0, 1, 2, 3, None], "ill": list("abab") + ["c"]})
-    goal = {"type": "alpha-k", "column": "ill", "alpha": 1.0}
-    closest = {"type": "beta-likeness", "column": "ill", "beta": 10.0}
-    for asked_for in (goal, closest):
-        recipe = Recipe.from_dict(
-            {
-                "columns": {"age": {"role": "quasi"}, "ill": {"role": "sensitive"}},
-                "privacy": {"k": 2, "missing": "suppress", "max_suppressed": 0.2, "goal": [asked_for]},
-            }
-        )
-        encoded = encode(table, recipe)
-        assert goal_limits(encoded.take(~encoded.missing_rows()), recipe, 0) == []
+    table = pl.DataFrame({"age": [0, 1, 2, 3, None], "ill": list("ababc")})
+    goal = {"type": "beta-likeness", "column": "ill", "beta": 10.0}
+    recipe = Recipe.from_dict(
+        {
+            "columns": {"age": {"role": "quasi"}, "ill": {"role": "sensitive"}},
+            "privacy": {"k": 2, "missing": "suppress", "max_suppressed": 0.2, "goal": [goal]},
+        }
+    )
+    encoded = encode(table, recipe)
+    assert goal_limits(encoded.take(~encoded.missing_rows()), recipe, 0) == []
 
 
 def test_a_class_needs_as_many_rows_as_values():

@@ -15,7 +15,7 @@ def allowed(own, beyond, needed=0):
     """Three tuples: two of the first value, one of the second; a fourth without a value. Ten units a row."""
     return Allowance(
         value=np.array([0, 0, 1, 2], np.int32), own=np.array([*own, 1_000]), beyond=beyond, needed=needed,
-        counts=np.array([1, 1, 0]), unit=10, taken=np.zeros(3, np.int64), state=np.zeros(2, np.int64),
+        is_value=np.array([1, 1, 0]), unit=10, taken=np.zeros(3, np.int64), state=np.zeros(2, np.int64),
     )  # fmt: skip
 
 

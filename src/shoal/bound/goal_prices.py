@@ -180,7 +180,10 @@ def _costliest(goals: Sequence[_PricedGoal], start: LongArray, plan: Plan, tick:
 
 
 class _PricedGoal:
-    """The tuples of a table, each as often as it has different values, ready for passes with a goal."""
+    """The tuples of a table with their values, ready for passes with a goal.
+
+    An entry is a tuple with one of its values: `of_tuple`, `size` and `fixed` are of entries.
+    """
 
     def __init__(self, scans: Scans, tuple_of_row: IntArray, goal: GoalLimits) -> None:
         order = np.lexsort((goal.codes, tuple_of_row))
@@ -200,7 +203,7 @@ class _PricedGoal:
         units = given.unit * np.bincount(given.value, self.size, len(given.own)).astype(np.int64)
         beyond = min(given.beyond, int(np.maximum(0, units - given.own).sum()))
         n_units = int(np.minimum(units, given.own).sum()) + beyond
-        n_values = int((units * given.counts > 0).sum())
+        n_values = int((units * given.is_value > 0).sum())
         return has_time and n_units >= self.separation.k * given.unit and n_values >= given.needed
 
     def prices(self, start: LongArray, plan: Plan, tick: Share) -> LongArray | None:
@@ -209,7 +212,7 @@ class _PricedGoal:
 
 
 def _repeated(fixed: FixedColumns, of_tuple: IntArray) -> FixedColumns:
-    """Return the columns with each tuple as often as it has different values."""
+    """Return the columns of entries, given the tuple of each."""
     position = np.ascontiguousarray(fixed.position[:, of_tuple])
     return replace(fixed, position=position, leaf=np.ascontiguousarray(fixed.leaf[:, of_tuple]))
 
@@ -229,7 +232,7 @@ def _allowance(limits: Limits, value: IntArray, k: int) -> Any:
         own=np.append(own, whole).astype(np.int64),
         beyond=min(whole, ceil(limits.beyond * whole + error + lost)),
         needed=limits.needed,
-        counts=np.append(np.ones(n, np.int64), 0),
+        is_value=np.append(np.ones(n, np.int64), 0),
         unit=_UNIT,
         taken=np.zeros(n + 1, np.int64),
         state=np.zeros(2, np.int64),

@@ -54,7 +54,10 @@ class Separation:
 
     @property
     def n_boxes(self) -> int:
-        """How many boxes a pass may have to look at, those apart that differ in the last column only."""
+        """How many boxes a pass may have to look at, if those that differ in the last column only are one.
+
+        That fits the work where all values of that column are swept at once, so not with an allowance.
+        """
         levels: list[int] = np.diff(self.priced.level_at).tolist()
         values: list[int] = np.diff(self.priced.position_at).tolist()[:-1]
         return prod(levels) * prod(n * (n + 1) // 2 for n in values)

@@ -24,7 +24,7 @@ class Allowance(NamedTuple):
     own: np.ndarray  # int64 (V): units that each value may have
     beyond: int  # units that all values together may have beyond their own
     needed: int  # different values that a class needs
-    counts: np.ndarray  # int64 (V): 1 for each value, 0 for the lack of one
+    is_value: np.ndarray  # int64 (V): 1 for each value, 0 for the lack of one
     unit: int  # units of one row
     taken: np.ndarray  # int64 (V): scratch: units counted, -1 before the value has been seen
     state: np.ndarray  # int64 (2): scratch: BEYOND, N_VALUES
@@ -55,7 +55,7 @@ def count(allowance, one, rows, left):
     value = allowance.value[one]
     if allowance.taken[value] < 0:
         allowance.taken[value] = 0
-        allowance.state[N_VALUES] += allowance.counts[value]
+        allowance.state[N_VALUES] += allowance.is_value[value]
     wanted = min(left, rows * allowance.unit)
     own = max(np.int64(0), min(wanted, allowance.own[value] - allowance.taken[value]))
     beyond = min(wanted - own, allowance.state[BEYOND])

@@ -39,7 +39,7 @@ class Walk(NamedTuple):
     begin: np.ndarray  # int64 (n_columns + 2): the rows left at a depth
     end: np.ndarray  # int64 (n_columns + 2)
     cost: np.ndarray  # int64 (n_columns + 2): what is settled costs
-    most: np.ndarray  # int64 (n_columns + 2): the sum of the k highest prices left
+    most: np.ndarray  # int64 (n_columns + 2): the highest sum of prices of k rows left, as allowed
     least: np.ndarray  # int64 (n_columns + 2): the least excess so far of a tuple left
     level: np.ndarray  # int64 (n_columns): of a tree: which one is cut at
     part: np.ndarray  # int64 (n_columns): which of its parts is next

@@ -32,8 +32,8 @@ class Weighed(NamedTuple):
     """What is found for each box and tuple at some prices."""
 
     excess: np.ndarray  # int64 (b): k times the excess of each box
-    lowest: np.ndarray  # int64 (b): the bucket of the k-th highest price
-    part: np.ndarray  # float64 (b): the share of that bucket that is among the k highest
+    lowest: np.ndarray  # int64 (b): the bucket of the k-th highest price; not with an allowance
+    part: np.ndarray  # float64 (b): the share of that bucket that is among the k highest; the same
     votes: np.ndarray  # float64 (b): of how many rows it is the best box
     best: np.ndarray  # int64 (m): k times the greatest excess of a box over each tuple
     which: np.ndarray  # int32 (m): that box, -1 for none
