@@ -14,6 +14,7 @@ from shoal.bound.estimates import drawing
 from shoal.bound.lower_bound import lower_bound, recipe_bound
 from shoal.bound.near_prices import NearPrices, Plan
 from shoal.bound.scans import Scans
+from shoal.bound.separation import Separation
 from shoal.recipe import Recipe
 from shoal.table.encode import encode
 from tests.bound.limits import set_limit
@@ -65,6 +66,20 @@ def test_a_glance_by_hand():
     found = scans.glances(np.array([0]), dearer.astype(np.int64), silent)[0] / scans.fixed.span[0] / 2
     # Now the furthest row pays for the way: (0.3 + 2.5) / 2 - 1, or more by the width of a ring.
     assert 0.4 <= found < 0.4 + 0.3
+
+
+@pytest.mark.parametrize(("rows", "columns", "values", "k"), [(300, 2, 100, 20), (200, 3, 25, 30)])
+def test_searches_that_judge_parts_find_what_passes_over_all_boxes_find(rows, columns, values, k):
+    # So many rows that parts are judged by the rows they leave out, and cut by marks.
+    random = np.random.default_rng(k)
+    table = pl.DataFrame({f"q{at}": random.integers(0, values, rows) for at in range(columns)})
+    scans = Scans(shoal.encode(table, quasi=table.columns), k)
+    separation = Separation(scans.fixed, scans.size, k)
+    prices = NearPrices(scans, near_of(scans)).prices()
+    for tried in (*prices[1:], random.permutation(prices[2])):
+        found, _, is_exact = scans.patient_excess(scans.order, tried, PATIENT, silent)
+        assert is_exact.all()
+        assert found.tolist() == separation.excess(tried, None, PATIENT)[0][scans.order].tolist()
 
 
 def test_glances_are_near_what_searches_find(medium):
@@ -167,8 +182,30 @@ def test_tables_with_slow_searches_have_an_estimate(medium, monkeypatch):
     assert lower_bound(again, 5) == found
 
 
+def remote(n, n_far):
+    """Rows that are nearly alike in four numbers, and some that are far from all others."""
+    random = np.random.default_rng(1)
+    values = random.random((n, 4)) * 0.0004 + 0.5
+    values[:n_far] = random.random((n_far, 4))
+    table = pl.DataFrame({f"q{at}": values[:, at].round(8) for at in range(4)})
+    return shoal.encode(table, quasi=table.columns)
+
+
+def test_no_estimate_takes_the_place_of_a_higher_bound_that_is_proved(monkeypatch):
+    # Prices of the most remote rows are cut; drag counts what they add to the loss of others.
+    slow(monkeypatch)
+    encoded = remote(700, 10)
+    efforts = ("quick", "normal", "high")
+    drag, normal, high = (lower_bound(encoded, 10, effort=effort) for effort in efforts)
+    assert not drag.is_estimate
+    assert normal == high == drag
+    set_limit(monkeypatch, "_REACHED", 0)
+    assert lower_bound(encoded, 10).total < drag.total
+
+
 def test_searches_that_are_cut_short_say_less(medium, monkeypatch):
     slow(monkeypatch)
+    set_limit(monkeypatch, "_REACHED", 0)  # so that drag does not help out
     patient = lower_bound(medium, 5, effort="high").total
     monkeypatch.setitem(near_prices.PLANS, "normal", Plan(for_one=0, pilot=16, steps=PATIENT, glances=4_000))
     assert 0 < lower_bound(medium, 5).total < patient

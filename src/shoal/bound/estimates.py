@@ -84,14 +84,17 @@ def _smallest_of_all(scans: Scans) -> LongArray | None:
     return None if found is None else (-found[0]) // scans.k
 
 
-def of_near_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:
-    """Return a lower confidence limit of the sum of prices that follow from how far the nearest rows are."""
-    near = np.zeros(scans.m, np.int64)
-    near[scans.order] = scans.nearest(scans.order, part(tick, 0.0, 0.2))
+def of_near_rows(
+    scans: Scans, near: LongArray, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
+) -> Bound:
+    """Return a lower confidence limit of the sum of prices that follow from how far the nearest rows are.
+
+    `near` is D of each tuple and its (k - 1)-th nearest other row.
+    """
     priced = NearPrices(scans, near, scans.fixed.whole if may_suppress else None)
     # Other rows than those of the other estimates.
     draw = drawing(scans.size, [SEED, 3])
-    found = priced.limit(draw, PLANS[effort], 1 - CONFIDENCE, part(tick, 0.2, 1.0))
+    found = priced.limit(draw, PLANS[effort], 1 - CONFIDENCE, tick)
     n_rows = int(scans.size.sum())
     total = max(0.0, found.mean - slack) * n_rows / scans.fixed.unit
     return Bound(total, True, _estimate_text("row prices", found.n_drawn, n_rows))

@@ -56,7 +56,15 @@ from shoal.bound.result import Bound, BoundEffort
 from shoal.bound.scans import Scans
 from shoal.bound.separation import FEW, MAX_BOXES, Separation
 from shoal.bound.sums import total_of
-from shoal.bound.terms import SEARCHED, dragged, is_patience_enough, mean_steps, rounding, summed
+from shoal.bound.terms import (
+    SEARCHED,
+    dragged,
+    is_patience_enough,
+    mean_steps,
+    rounding,
+    sampled_drag,
+    summed,
+)
 from shoal.recipe import Recipe
 from shoal.table.columns import Encoded
 
@@ -68,6 +76,7 @@ _BEGIN_ABOVE = 100_000_000  # lookups: where prices begin with the bound by drag
 _BUNCHED = 1.4  # times the work of other prices: each pass by bunches of values gains less,
 _RAISING = 0.25  # of which this is for raising prices, and the rest for the ascent,
 _LEAST_RAISED = 0.01  # if they were raised by so much
+_REACHED = 1.15  # times the sampled sum with drag of nearest rows is no less than that by mutual reachability
 _ROUNDS = {"quick": 0, "normal": 12, "high": 1_000}  # of that
 
 
@@ -131,7 +140,7 @@ def lower_bound(
     quasi tuples. Elsewhere terms of all rows, up to about 30,000 distinct tuples, raised as prices if bunches
     of values leave few enough boxes. For larger tables a sample of rows is compared with all rows, and the
     total is a lower confidence limit: an estimate. It is higher if the classes of some release are known.
-    With many numeric columns that is so from about 22,000 rows on, except at high effort.
+    With many numeric columns that is so from about 22,000 rows on.
 
     Parameters
     ----------
@@ -222,8 +231,8 @@ def _by_terms(
     is_slow = work > _FEWER_ROWS and effort != "quick" and mean_steps(scans) * MIN_SAMPLED > SEARCHED
     is_patient = is_slow and is_patience_enough(scans)
     if work <= _ALL_ROWS and is_patient:
-        return of_near_rows(scans, may_suppress, slack, effort, tick)
-    if work <= _ALL_ROWS and (effort == "high" or not is_slow):
+        return _of_many_numbers(scans, may_suppress, slack, effort, tick)
+    if work <= _ALL_ROWS:
         return _of_all_rows(scans, may_suppress, slack, effort, tick)
     found = None
     if is_patient or not is_slow:
@@ -231,6 +240,23 @@ def _by_terms(
     if found is None and is_patient:
         found = of_patient_searches(scans, slack, tick)
     return found or of_a_sample(scans, slack, tick)
+
+
+def _of_many_numbers(
+    scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share
+) -> Bound:
+    """Estimate the loss by prices of near rows, or bound it by drag, whichever is higher.
+
+    A few rows far from all others may drag their classes by more than prices say. If a sample of rows shows
+    nothing of that, drag is left out, except at high effort.
+    """
+    near = np.zeros(scans.m, np.int64)
+    near[scans.order] = scans.nearest(scans.order, part(tick, 0.0, 0.1))
+    estimate = of_near_rows(scans, near, may_suppress, slack, effort, part(tick, 0.1, 0.6))
+    if effort != "high" and _REACHED * sampled_drag(scans, near) < estimate.total:
+        return estimate
+    proved = _of_all_rows(scans, may_suppress, slack, "normal", part(tick, 0.6, 1.0))
+    return estimate if estimate.total > proved.total else proved
 
 
 def _of_all_rows(scans: Scans, may_suppress: int, slack: float, effort: BoundEffort, tick: Share) -> Bound:

@@ -101,9 +101,9 @@ class NearPrices:
         tick : callable
         """
         prices, steps = self._chosen(draw(plan.pilot), plan.for_one, part(tick, 0.0, 0.2))
-        glanced, most = draw(plan.glances), int(prices.max())
+        glanced, highest = draw(plan.glances), int(prices.max())
         above = self._glanced(prices, glanced, part(tick, 0.2, 0.3)) + (self._near - prices)[glanced]
-        glances = most - lower_limit((most - above).astype(np.float64), _GLANCES * error)
+        glances = highest - lower_limit((highest - above).astype(np.float64), _GLANCES * error)
         drawn = draw(min(_MOST_DRAWN, int(plan.steps / max(1.0, steps))))
         found, _ = self._searched(prices, drawn, plan.for_one, part(tick, 0.3, 1.0))
         less = self._glanced(prices, drawn, part(tick, 1.0, 1.0)) - found

@@ -19,6 +19,7 @@ _MAX_SEARCHED = SEARCHED // 256  # for a single box
 PATIENCE = 10_000_000  # for a single one
 _FIRST = 3  # times k candidates for the first box of such a search
 _PATIENT_ALL = 90_000_000_000  # the same at high effort, for all rows
+_SOME = 600  # tuples from which a sum over all is estimated
 PILOT = 32  # tuples from which the time of the search is estimated
 
 
@@ -73,6 +74,15 @@ def bounds_of_all(
     for _ in range(PASSES if len(rest) else 0):
         bound[rest] = scans.reachable(rest, bound, tick)
     return bound, terms_text(searched, "mutual reachability")
+
+
+def sampled_drag(scans: Scans, bound: LongArray) -> float:
+    """Estimate the bound with drag that follows from a bound of D of every tuple's class."""
+    some = scans.order[np.linspace(0, scans.m - 1, min(scans.m, _SOME)).astype(np.int64)]
+    drag = scans.dragged(some, bound.astype(np.int32), lambda share: None) / (scans.k - 1)
+    size = scans.size[some]
+    mean = float((size * (bound[some] + drag)).sum()) / float(size.sum())
+    return mean * float(scans.size.sum()) / scans.fixed.unit
 
 
 def smallest_boxes(scans: Scans, ones: LongArray, tick: Share) -> tuple[LongArray, npt.NDArray[np.bool_]]:

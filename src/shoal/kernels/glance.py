@@ -16,11 +16,11 @@ from shoal.kernels.nearest import fill_distances, gather_least, kth_cost
 from shoal.kernels.row_excess import top_near
 
 _RINGS = 8  # the width of each grows by that of the first
-_NARROWED = 4  # times that the outermost distance is computed again
+_NARROWED = 4  # times that the last distance is computed again
 
 
 @inner
-def outermost(tuples, k, near, least, scan, prices):
+def last_distance(tuples, k, near, least, scan, prices):
     """Return the distance from which on no excess, k times, is above `least`."""
     edge = prices.price[prices.by_price[0]] - least // k
     for _ in range(_NARROWED):
@@ -36,7 +36,7 @@ def most_in_rings(tuples, k, near, scan, prices):
     """Return k times the most excess that a box can have, by its furthest row."""
     inner_edge, rings = near, _RINGS * (_RINGS + 1) // 2
     most = top_near(prices, tuples.size, scan.cost, k, k * near + 1) - k * near
-    wide = outermost(tuples, k, near, most, scan, prices) - near
+    wide = last_distance(tuples, k, near, most, scan, prices) - near
     for ring in range(_RINGS):
         outer_edge = near + wide * ((ring + 1) * (ring + 2) // 2) // rings
         if outer_edge > inner_edge:

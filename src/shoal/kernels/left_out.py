@@ -35,10 +35,10 @@ MOST = 1024  # candidates of a part that is judged in this way
 _AT_BITS = 10  # of a key: the place of a candidate of the part
 _FAR_BITS = 20  # the same, where a key begins with a reach
 _STEPS = 6  # at most
-_HOPELESS_AFTER, _HOPELESS = 3, 70  # the step after which so many per cent of what was too much must be gone
+_HOPELESS_AFTER, _HOPELESS = 3, 70  # after this step, no more if over so many per cent of the excess are left
 _FURTHER = 100  # a step aims at one in so many of what a box may cost beyond the best excess
 _HIGHEST = 1 << 36  # step, and sum of charges that is raised any more
-_MOST_ROWS = 1 << 20  # left out: charged no more than that, they do not overflow
+_MOST_CHARGED = 1 << 26  # rows left out, times columns and one: what they are charged stays below 1 << 63
 
 
 class Charges(NamedTuple):
@@ -336,7 +336,7 @@ def is_beaten(search, prices, part, k, limit, best, has_equal, charges):
     n_columns, spare = search.offset.shape[0], -np.int64(k)
     for at in range(left.shape[0]):
         spare += search.size[left[at]]
-    if spare > _MOST_ROWS:
+    if spare * (n_columns + 1) > _MOST_CHARGED:
         return False
     for end in range(2 * n_columns):
         list_end(search, left, end, prices.low[part, end], spare, charges)

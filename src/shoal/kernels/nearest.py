@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.sorting import sort_front
+from shoal.kernels.sorting import ranked, sort_front
 from shoal.kernels.trees import reach_from
 
 BLOCK = 2048  # tuples whose costs stay in the first-level cache
@@ -122,15 +122,27 @@ def lower_costs(cost, own, bound):
 
 
 @inner
-def keep_least(key, n_kept, sizes, needed):
-    """Sort keys and return how many of them, from the least, have the rows needed; all if none do."""
-    sort_front(key, n_kept)
+def sort_enough(key, n, sizes, needed):
+    """Sort the first n keys; return how many of them, from the least, have the rows needed, 0 if none do."""
+    sort_front(key, n)
     rows = np.int64(0)
-    for at in range(n_kept):
+    for at in range(n):
         rows += sizes[np.int32(key[at])]
         if rows >= needed:
-            return at + 1
-    return n_kept
+            return np.int64(at + 1)
+    return np.int64(0)
+
+
+@inner
+def keep_least(key, n_kept, sizes, needed):
+    """Sort keys and return how many of them, from the least, have the rows needed; all if none do."""
+    if n_kept > needed:
+        ranked(key, n_kept, needed - 1)  # so many tuples are enough, unless some of them have no rows
+        n_enough = sort_enough(key, np.int64(needed), sizes, needed)
+        if n_enough > 0:
+            return n_enough
+    n_enough = sort_enough(key, n_kept, sizes, needed)
+    return n_enough if n_enough > 0 else n_kept
 
 
 @inner

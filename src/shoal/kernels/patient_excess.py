@@ -40,10 +40,10 @@ _NARROWED = 4  # times that the distance of candidates is computed again
 _PARTS = 1024  # that may be open
 _ROOM, _LEAST_ROOM = 8, 1 << 16  # times the candidates, and more: for those of all open parts
 _FEW_MORE = 400  # candidates beyond k, times k: then parts are cut by candidates
-_LEAST_JUDGED, _JUDGED = 40, 4  # a part with more candidates is judged, up to so many times k
+_LEAST_JUDGED, _JUDGED = 40, 4  # a part with more candidates is judged, up to so many times k: if k > 10
 _MARK = 9  # a mark lies beyond what is settled by one in so many of what a box may still cost
 _FIRST_LEVEL, _LAST_LEVEL, _WHOLE = 640, 60, 1000  # between the best box and what is known at first
-_FOR_GLANCE = 1 << 40  # steps, more than it takes
+_TO_LOOK_AROUND = 1 << 40  # steps, more than it takes
 # The next level is nearer to the best box the more steps are left, in times of those of the last one.
 _MANY_LEFT, _SOME_LEFT = 60, 8
 _MUCH_NEARER, _NEARER, _LITTLE_NEARER, _OF = 12, 15, 18, 20
@@ -63,7 +63,7 @@ class PatientPrices(NamedTuple):
     begin: np.ndarray  # int64 (parts): where the candidates of a part begin
     end: np.ndarray  # int64 (parts)
     low: np.ndarray  # int64 (parts, 2 n_columns): how far its boxes reach at least, down and up by turns
-    cut: np.ndarray  # int64 (4): COLUMN, END and MARK of the best cut; HAS_EQUAL: whether rows are equal
+    cut: np.ndarray  # int64 (4): COLUMN, END and MARK of the best cut; HAS_EQUAL, of a whole search
     top: np.ndarray  # int64 (k): a heap of the highest prices so far, the least of them first
 
 
@@ -477,7 +477,7 @@ def most_nearby(search, prices, n, k):
 
 
 @inner
-def glance(tuples, trees, k, one, scan, search, prices):
+def look_around(tuples, trees, k, one, scan, search, prices):
     """Return k times the excess of a good box that holds the tuple, what none has more than, and candidates.
 
     Lists the candidates of better boxes; -1 if there are too many.
@@ -501,9 +501,9 @@ def glance(tuples, trees, k, one, scan, search, prices):
 @inner
 def row_excess(tuples, trees, k, one, steps, scan, search, prices, charges):
     """Return k times the greatest excess of a box that holds the tuple, or more; and whether it is that."""
-    search.state[STEPS_LEFT] = _FOR_GLANCE
-    best, most, n = glance(tuples, trees, k, one, scan, search, prices)
-    search.state[STEPS_LEFT] += steps - _FOR_GLANCE
+    search.state[STEPS_LEFT] = _TO_LOOK_AROUND
+    best, most, n = look_around(tuples, trees, k, one, scan, search, prices)
+    search.state[STEPS_LEFT] += steps - _TO_LOOK_AROUND
     if most == best or n < 0 or search.state[STEPS_LEFT] < 0:
         return most, most == best
     return by_levels(search, prices, n, k, best, most, charges)
