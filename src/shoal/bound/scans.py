@@ -188,7 +188,7 @@ def _tuples(codes: list[LongArray], values: IntArray, sizes: LongArray, span: In
     from shoal.kernels.nearest import Tuples
 
     groups = _groups(codes, max(64, len(sizes) // _SHARE_COMBINED))
-    return Tuples(size=sizes, span=span, **_looked_up(groups, values))
+    return Tuples(size=sizes, span=span, **_looked_up(groups, values, len(span)))
 
 
 def _dense_codes(encoded: Encoded, rows: LongArray) -> list[LongArray]:
@@ -229,16 +229,23 @@ def _groups(columns: list[LongArray], most: int) -> list[tuple[list[int], LongAr
 
 
 def _looked_up(
-    groups: list[tuple[list[int], LongArray]], values: npt.NDArray[np.int32]
+    groups: list[tuple[list[int], LongArray]], values: npt.NDArray[np.int32], n_range: int
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of `kernels.nearest.Tuples` that describe groups."""
-    sizes = [int(codes.max()) + 1 for _, codes in groups]
+    """Return the arrays of `kernels.nearest.Tuples` that describe groups; ranges are the first columns."""
+    is_range = [len(members) == 1 and members[0] < n_range for members, _ in groups]
+    sizes = [1 if alone else int(codes.max()) + 1 for alone, (_, codes) in zip(is_range, groups, strict=True)]
     value = np.zeros((len(values), max(sizes)), np.int32)
-    for members, codes in groups:
+    code = np.zeros((len(groups), values.shape[1]), np.uint32)
+    for group, (members, codes) in enumerate(groups):
+        if is_range[group]:
+            code[group] = values[members[0]]
+            continue
+        code[group] = codes
         for col in members:
             value[col, codes] = values[col]
     return {
-        "code": np.array([codes for _, codes in groups], np.uint32),
+        "code": code,
+        "is_range": np.array(is_range, np.bool_),
         "group_at": np.cumsum([0, *sizes], dtype=np.int64),
         "column_at": np.cumsum([0, *(len(members) for members, _ in groups)], dtype=np.int64),
         "column": np.array([col for members, _ in groups for col in members], np.int64),

@@ -25,11 +25,16 @@ class Tuples(NamedTuple):
     """The distinct quasi tuples, m of them.
 
     Columns are taken together in *groups*: a tuple's distance in all columns of a group is looked up by
-    the combination of values that it has there. There are far fewer combinations than tuples.
+    the combination of values that it has there. There are far fewer combinations than tuples. A range that is
+    a group by itself, as one with many values is, has positions in place of combinations: distances of
+    neighbours in memory are computed sooner than looked up.
     """
 
     size: np.ndarray  # int64 (m): rows
-    code: np.ndarray  # uint32 (n_groups, m): the combination that each tuple has in each group
+    code: (
+        np.ndarray
+    )  # uint32 (n_groups, m): the combination that each tuple has in each group, or the position
+    is_range: np.ndarray  # bool (n_groups): whether a group is one range
     group_at: np.ndarray  # int64 (n_groups + 1): where a group's combinations begin
     column_at: np.ndarray  # int64 (n_groups + 1): where a group's columns begin; ranges before trees
     column: np.ndarray  # int64 (n_columns): the columns of all groups
@@ -72,16 +77,36 @@ def add_column(tuples, trees, col, own, reach, cost):
 
 
 @inner
+def value_of(tuples, group, col, one):
+    """Return the position or leaf of a tuple in a column of a group."""
+    if tuples.is_range[group]:
+        return np.int32(tuples.code[group, one])
+    return tuples.value[col, tuples.code[group, one]]
+
+
+@inner
 def fill_combined(tuples, trees, one, scan):
     """Compute the distance of every combination of a group from one tuple's. Writes `scan`."""
     for at in range(scan.combined.shape[0]):  # a slice would take Numba a second to compile
         scan.combined[at] = 0
     for group in range(tuples.code.shape[0]):
+        if tuples.is_range[group]:
+            continue
         cost = scan.combined[tuples.group_at[group] : tuples.group_at[group + 1]]
         for at in range(tuples.column_at[group], tuples.column_at[group + 1]):
             col = tuples.column[at]
-            own = tuples.value[col, tuples.code[group, one]]
-            add_column(tuples, trees, col, own, scan.reach, cost)
+            add_column(tuples, trees, col, value_of(tuples, group, col, one), scan.reach, cost)
+
+
+@inner
+def add_range(own, full, position, cost, afresh):
+    """Compute the distances of a block's tuples in one range. Writes `cost`."""
+    if afresh:
+        for other in range(cost.shape[0]):
+            cost[other] = min(abs(np.int64(position[other]) - own), full)
+    else:
+        for other in range(cost.shape[0]):
+            cost[other] += min(abs(np.int64(position[other]) - own), full)
 
 
 @inner
@@ -103,8 +128,12 @@ def fill_distances(tuples, trees, one, scan):
     for begin in range(0, m, BLOCK):
         stop = min(begin + BLOCK, m)
         for group in range(tuples.code.shape[0]):
-            combined = scan.combined[tuples.group_at[group] :]
-            add_group(combined, tuples.code[group, begin:stop], scan.cost[begin:stop], group == 0)
+            code, cost = tuples.code[group, begin:stop], scan.cost[begin:stop]
+            if tuples.is_range[group]:
+                own = np.int64(tuples.code[group, one])
+                add_range(own, tuples.span[tuples.column[tuples.column_at[group]]], code, cost, group == 0)
+            else:
+                add_group(scan.combined[tuples.group_at[group] :], code, cost, group == 0)
 
 
 @inner

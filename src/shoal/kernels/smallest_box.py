@@ -17,7 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.compiling import entry, inner
-from shoal.kernels.nearest import INDEX_BITS, N_KEPT, SOME, fill_distances, gather_least, kth_cost
+from shoal.kernels.nearest import (
+    INDEX_BITS,
+    N_KEPT,
+    SOME,
+    fill_distances,
+    gather_least,
+    kth_cost,
+    value_of,
+)
 from shoal.kernels.sorting import sort_front
 
 STEPS_LEFT = 0  # of the state of a search
@@ -76,11 +84,11 @@ def empty_search(most: np.ndarray, c: int) -> Search:
 @inner
 def offset_in(tuples, trees, group, col, one, other, reach):
     """Return the offset of a tuple from another in one column of a group."""
-    value, n_range = tuples.value[col, tuples.code[group, other]], tuples.span.shape[0]
+    value, n_range = value_of(tuples, group, col, other), tuples.span.shape[0]
     if col >= n_range:
         return reach[trees.leaf_at[col - n_range] + value]
     full = tuples.span[col]
-    return min(max(value - tuples.value[col, tuples.code[group, one]], -full), full)
+    return min(max(value - value_of(tuples, group, col, one), -full), full)
 
 
 @inner

@@ -117,8 +117,8 @@ class FlatReader:
         return self._leaves(foreign.MASKED, held)
 
     def _leaves(self, style: str | None, values: list[str]) -> Meaning | None:
-        leaves = [self._leaf[value] for value in values if value in self._leaf]
-        if not leaves or len(leaves) < len(values):
+        leaves = [self._leaf.get(value, -1) for value in values]
+        if not leaves or min(leaves) < 0:
             return None
         ends = min(leaves), max(leaves)
         return Meaning(style, leaves=None if ends[0] == ends[1] else ends)

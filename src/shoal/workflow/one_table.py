@@ -35,7 +35,7 @@ from shoal.workflow.publishing import (
     tight_loss,
 )
 
-_FEW_ROWS = 200_000
+_FEW_ROWS = 2_000_000
 
 
 def make_one_table(job: Job) -> Release:

@@ -30,7 +30,7 @@ _LINES: dict[str, Kind] = {"numeric": "numeric", "date": "date", "month": "month
 
 Cell = tuple[str | None, ...]  # one text, or the low and the high end of a range
 Cells = Iterable[tuple[Cell, int]]  # different cells, and how many rows have each
-Outcomes = Callable[[Cell], Iterator[tuple[str, str]]]
+Outcomes = Callable[[Cell], Sequence[tuple[str, str]]]
 # By kind and outcome, how many different cells there are and how many rows have them. The tallies of
 # pieces of a column can be summed, wherever each was made.
 Tally = Mapping[tuple[str, str], tuple[int, int]]
@@ -197,36 +197,43 @@ def _outcomes(recipe: Recipe, name: str, most_kinds: int | None) -> Outcomes:
     column = recipe.columns[name]
     kinds = _kinds(column)[:most_kinds]
     as_bounds = {kind: _of_bounds(recipe, column, kind) for kind in kinds}
-    as_text = {kind: _of_texts(recipe, column, kind) for kind in kinds}
+    as_text: dict[str, Callable[[str], Iterable[str]]] = {
+        kind: _of_texts(recipe, column, kind) for kind in kinds
+    }
     if _is_tree(recipe, name):
         as_text = {kind: _of_nodes(recipe, name, kind) for kind in _node_kinds(recipe, name)[:most_kinds]}
 
-    def outcomes(cell: Cell) -> Iterator[tuple[str, str]]:
+    # Lists, not generators: there may be very many cells, and hardly any has an outcome.
+    def outcomes(cell: Cell) -> Sequence[tuple[str, str]]:
         if len(cell) == 2:
-            yield from ((kind, outcome) for kind, look in as_bounds.items() for outcome in look(*cell))
-        elif cell[0] is not None:
-            yield from ((kind, outcome) for kind, look in as_text.items() for outcome in look(cell[0]))
+            return [(kind, outcome) for kind, look in as_bounds.items() for outcome in look(*cell)]
+        text = cell[0]
+        if text is None:
+            return []
+        return [(kind, outcome) for kind, look in as_text.items() for outcome in look(text)]
 
     return outcomes
 
 
-def _of_texts(recipe: Recipe, column: Column, kind: str) -> Callable[[str], Iterator[str]]:
+def _of_texts(recipe: Recipe, column: Column, kind: str) -> Callable[[str], Sequence[str]]:
     """Look at a column whose cells are texts of all forms."""
     fits = form_of(kind, column.order or ())
     has_grid = recipe.output.bounds == "snapped" and column.grid is not None
     single = _single(fits) if recipe.output.values == "microaggregate" else None
 
-    def outcomes(text: str) -> Iterator[str]:
+    def outcomes(text: str) -> Sequence[str]:
+        found = []
         if not fits(text):
             style = _style(text, kind)
             if style == _WRONG:
-                yield _AGAINST
+                found.append(_AGAINST)
             if single is None:
-                yield style
+                found.append(style)
         elif single is None and has_grid and not _is_snapped(text, kind, column):
-            yield _OFF
+            found.append(_OFF)
         if single is not None and not single(text):
-            yield _WRONG
+            found.append(_WRONG)
+        return found
 
     return outcomes
 
