@@ -89,6 +89,11 @@ def test_number_text_reads_back_as_the_same_float(value: float) -> None:
     assert float(build.number_text(value)) == value
 
 
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)) | st.lists(st.integers()))
+def test_many_numbers_are_formatted_as_one_is(values):
+    assert build.number_texts(values) == [build.number_text(value) for value in values]
+
+
 # --- flat
 
 

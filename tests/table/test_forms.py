@@ -1,5 +1,6 @@
 """Published texts: what is written is read back, and raw texts never pass for something else."""
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from shoal.table.forms import (
     range_text,
     range_texts,
     set_text,
+    set_texts,
     split_ranges,
+    split_sets,
     value_text,
     value_texts,
 )
@@ -52,7 +55,27 @@ def test_many_ranges_are_split_as_one_is_unless_they_have_escapes(texts):
         assert ends == ((value.low, value.high) if is_plain else (None, None))
 
 
-@given(st.lists(TRICKY, min_size=1, max_size=5, unique=True))
+SETS = st.lists(TRICKY, min_size=1, max_size=5, unique=True)
+
+
+@given(st.lists(SETS, min_size=1))
+def test_many_sets_are_formatted_as_one_is(sets):
+    members = pl.Series([member for each in sets for member in each], dtype=pl.String)
+    sizes = np.array([len(each) for each in sets])
+    assert set_texts(members, sizes).to_list() == [set_text(each) for each in sets]
+
+
+@given(st.lists(st.none() | TRICKY | st.builds(set_text, SETS)))
+def test_many_sets_are_split_as_one_is_unless_they_have_escapes(texts):
+    text_of_member, members = split_sets(pl.Series(texts, dtype=pl.String))
+    for at, text in enumerate(texts):
+        value = parse(text)
+        is_plain = isinstance(value, Set) and "\\" not in text
+        found = tuple(members.filter(pl.Series(text_of_member == at)).to_list())
+        assert found == (value.members if is_plain else ())
+
+
+@given(SETS)
 def test_a_set_is_read_back_sorted(members):
     assert parse(set_text(members)) == Set(tuple(sorted(members)))
 

@@ -44,6 +44,8 @@ class ColumnLabels:
         Of the raw table.
     ranges : ndarray of shape (n_labels,), float64
         What the plain ranges among the different labels cost, which may be very many; nan for all others.
+    sets : ndarray of shape (n_labels, 2), int64
+        The first and the last leaf of the plain sets among them; -1 for all others.
     meanings : dict of int to Meaning
         Of the others, by the number of the label.
     label_of_class : ndarray of shape (n_classes,), int32
@@ -54,6 +56,7 @@ class ColumnLabels:
 
     column: QuasiColumn
     ranges: FloatArray
+    sets: LongArray
     meanings: dict[int, Meaning]
     label_of_class: IntArray
     cells: dict[str, int]
@@ -61,6 +64,8 @@ class ColumnLabels:
     def costs(self, reading: Reading) -> FloatArray:
         """Return the loss of each class, between 0 and 1."""
         by_label, by_node = self.ranges.copy(), self._node_costs(reading)
+        is_set = self.sets[:, 0] >= 0
+        by_label[is_set] = _set_costs(self.column, self.sets[is_set], reading)
         for at, meaning in self.meanings.items():
             node = meaning.node
             by_label[at] = _cost(self.column, meaning, reading) if node is None else by_node[node]
@@ -75,12 +80,19 @@ class ColumnLabels:
 
 def _cost(column: QuasiColumn, meaning: Meaning, reading: Reading) -> float:
     """Return the cost of a label that is no node: a range, a lost value, or leaves under a single root."""
-    if meaning.leaves is None or isinstance(column, RangeColumn):
+    if meaning.leaves is None:
         return meaning.cost
-    if reading != "order":
-        return 1.0  # under a single root any two values are at the maximum distance
+    return float(_set_costs(column, np.array([meaning.leaves]), reading)[0])
+
+
+def _set_costs(column: QuasiColumn, ends: LongArray, reading: Reading) -> FloatArray:
+    """Return the costs of sets of leaves under a single root, given their first and last ones."""
+    apart = ends[:, 1] - ends[:, 0]
+    if isinstance(column, RangeColumn) or reading != "order":
+        return (apart > 0).astype(np.float64)  # under a single root any two are at the maximum distance
     domain = column.tree.n_leaves - int(column.has_missing)
-    return (meaning.leaves[1] - meaning.leaves[0]) / (domain - 1)
+    costs: FloatArray = apart / max(1, domain - 1)
+    return costs
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,11 +153,11 @@ def _column_labels(
     reader = _reader(column)
     if column.name in texts.columns or not isinstance(reader, LineReader):
         distinct, label_of_class = _numbered(series(texts, column.name).to_frame())
-        ranges, meanings = _read(reader, distinct.to_series(), blanks)
+        ranges, sets, meanings = _read(reader, distinct.to_series(), blanks)
     else:
         bounds = [f"{column.name}_{end}" for end in ("low", "high")]
         distinct, label_of_class = _numbered(texts.select(series(texts, name) for name in bounds))
-        ranges = np.full(distinct.height, np.nan)
+        ranges, sets = _no_ranges(distinct.height), _no_sets(distinct.height)
         meanings = {at: reader.bounds(low, high) for at, (low, high) in enumerate(distinct.rows())}
     rows = np.bincount(label_of_class, weights=sizes, minlength=len(ranges)).astype(np.int64)
     unread = [int(rows[at]) for at, meaning in meanings.items() if meaning is None]
@@ -153,7 +165,15 @@ def _column_labels(
         return _fault(column, sum(unread), len(unread))
     read = {at: meaning for at, meaning in meanings.items() if meaning is not None}
     settled, cells = _blanks_settled(column, read, rows)
-    return ColumnLabels(column, ranges, settled, label_of_class, cells)
+    return ColumnLabels(column, ranges, sets, settled, label_of_class, cells)
+
+
+def _no_ranges(n_labels: int) -> FloatArray:
+    return np.full(n_labels, np.nan)
+
+
+def _no_sets(n_labels: int) -> LongArray:
+    return np.full((n_labels, 2), -1)
 
 
 def _reader(column: QuasiColumn) -> Reader:
@@ -172,14 +192,13 @@ def _numbered(columns: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
 
 def _read(
     reader: Reader, texts: pl.Series, blanks: Collection[str]
-) -> tuple[FloatArray, dict[int, Meaning | None]]:
-    """Read labels: ranges together, as a column of numbers may have very many, and others one by one."""
-    ranges = np.full(len(texts), np.nan)
-    if isinstance(reader, LineReader):
-        ranges = reader.range_costs(texts)
-    others = np.flatnonzero(np.isnan(ranges))
+) -> tuple[FloatArray, LongArray, dict[int, Meaning | None]]:
+    """Read labels: ranges together, and sets, as a column may have very many, and others one by one."""
+    ranges = reader.range_costs(texts) if isinstance(reader, LineReader) else _no_ranges(len(texts))
+    sets = reader.set_ends(texts) if isinstance(reader, FlatReader) else _no_sets(len(texts))
+    others = np.flatnonzero(np.isnan(ranges) & (sets[:, 0] < 0))
     read = [_meaning(reader, text, blanks) for text in texts.gather(others).to_list()]
-    return ranges, dict(zip(others.tolist(), read, strict=True))
+    return ranges, sets, dict(zip(others.tolist(), read, strict=True))
 
 
 def _meaning(reader: Reader, text: str | None, blanks: Collection[str]) -> Meaning | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+import polars as pl
+
+from shoal.arrays import LongArray
 from shoal.hierarchy.build import number_text
 from shoal.measure import foreign
 from shoal.measure.meaning import Meaning
 from shoal.measure.numbers import Ends, NumberOf, ends_of, number_of
 from shoal.table.columns import TreeColumn
-from shoal.table.forms import Lost, Set, Value, parse
+from shoal.table.forms import Lost, Set, Value, parse, split_sets
 
 
 class NodeReader:
@@ -94,6 +98,20 @@ class FlatReader:
     def __init__(self, column: TreeColumn) -> None:
         n_values = column.tree.n_leaves - int(column.has_missing)
         self._leaf = {label: leaf for leaf, label in enumerate(column.tree.leaf_labels[:n_values])}
+
+    def set_ends(self, texts: pl.Series) -> LongArray:
+        """Return the first and the last leaf of the plain sets among many labels, -1 for all others."""
+        ends = np.full((len(texts), 2), -1)
+        label_of_member, members = split_sets(texts)
+        if len(members) == 0:
+            return ends
+        labels, leaves = pl.Series(list(self._leaf), dtype=pl.String), range(len(self._leaf))
+        leaf = members.replace_strict(labels, leaves, default=-1, return_dtype=pl.Int64).to_numpy()
+        begins = np.flatnonzero(np.diff(label_of_member, prepend=-1))
+        found = np.stack([np.minimum.reduceat(leaf, begins), np.maximum.reduceat(leaf, begins)], 1)
+        found[found[:, 0] < 0] = -1
+        ends[label_of_member[begins]] = found
+        return ends
 
     def own(self, text: str) -> Meaning | None:
         """Read a label in one of shoal's own forms; None if it is in none."""

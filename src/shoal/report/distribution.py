@@ -22,7 +22,18 @@ from shoal.hierarchy.tree import Tree
 from shoal.report.codes import sort_keys
 from shoal.report.scale import ALL, MOST_CELLS, SMALLEST, are_whole, scale_of
 from shoal.table.columns import QuasiColumn, RangeColumn, TreeColumn
-from shoal.table.forms import LOST, Lost, Published, Range, Set, Value, parse, range_text, split_ranges
+from shoal.table.forms import (
+    LOST,
+    Lost,
+    Published,
+    Range,
+    Set,
+    Value,
+    parse,
+    range_text,
+    split_ranges,
+    split_sets,
+)
 from shoal.table.frames import series
 
 OTHER, MISSING = "(other)", "(missing)"
@@ -114,8 +125,7 @@ def spread(
     """
     if isinstance(column, RangeColumn):
         return _range_mass(column, grouping, texts, rows)
-    values = [parse(text) for text in texts]
-    mass = _leaf_mass(column, texts, values, rows, occurs)
+    mass = _leaf_mass(column, texts, rows, occurs)
     return np.bincount(grouping.cell_of, mass).astype(np.float64)
 
 
@@ -330,15 +340,19 @@ def _shown_groups(rows: LongArray, *, is_flat: bool) -> list[int]:
 def _leaf_mass(
     column: TreeColumn,
     texts: Sequence[str | None],
-    values: Sequence[Published],
     rows: FloatArray,
     occurs: npt.NDArray[np.bool_],
 ) -> FloatArray:
     """Spread the rows of each published value evenly over the leaves that it covers and that occur."""
     before = np.append(0, np.cumsum(occurs))  # how many leaves occur before each leaf
     steps, mass = np.zeros(len(occurs) + 1), np.zeros(len(occurs))
+    is_done = np.zeros(len(texts), dtype=bool)
+    if column.is_flat:
+        is_done = _add_sets(column, pl.Series(texts, dtype=pl.String), rows, mass)
+    left = np.flatnonzero(~is_done).tolist()
     code_of = _leaf_of_label(column) if column.is_flat else _node_of_label(column)
-    for text, value, n in zip(texts, values, rows.tolist(), strict=True):
+    for text, n in zip([texts[at] for at in left], rows[left].tolist(), strict=True):
+        value = parse(text)
         if isinstance(value, Set) and column.is_flat:
             members = [code_of[member] for member in value.members]
             mass[members] += n / len(members)
@@ -348,6 +362,25 @@ def _leaf_mass(
         steps[first] += share
         steps[last + 1] -= share
     return mass + np.cumsum(steps)[:-1] * occurs
+
+
+def _add_sets(
+    column: TreeColumn, texts: pl.Series, rows: FloatArray, mass: FloatArray
+) -> npt.NDArray[np.bool_]:
+    """Spread the rows of the plain sets, which may be very many; return which texts these are.
+
+    Writes `mass`.
+    """
+    text_of_member, members = split_sets(texts)
+    if len(members):
+        n_values = column.tree.n_leaves - int(column.has_missing)
+        labels = pl.Series(column.tree.leaf_labels[:n_values], dtype=pl.String)
+        leaf = members.replace_strict(labels, range(len(labels)), return_dtype=pl.Int64).to_numpy()
+        n_members = np.bincount(text_of_member, minlength=len(texts))
+        np.add.at(mass, leaf, rows[text_of_member] / n_members[text_of_member])
+    is_set = np.zeros(len(texts), dtype=bool)
+    is_set[text_of_member] = True
+    return is_set
 
 
 def _leaves(

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
+
+from shoal.arrays import LongArray
 
 LOST = "*"
 _SPECIAL = re.compile(r"([\\,\[\]{}])")
@@ -84,6 +85,15 @@ def split_ranges(texts: pl.Series) -> tuple[pl.Series, pl.Series]:
     return pairs["low"], pairs["high"]
 
 
+def split_sets(texts: pl.Series) -> tuple[LongArray, pl.Series]:
+    """Return the members of the sets among many texts, and which text each is of; of none with escapes."""
+    text = pl.col("text")
+    is_plain = _is_wrapped(text, "{", "}") & ~text.str.contains("\\", literal=True)
+    members = text.str.slice(1).str.head(-1).str.split(", ")
+    found = texts.to_frame("text").with_row_index("at").filter(is_plain).select("at", members).explode("text")
+    return found["at"].to_numpy().astype(np.int64), found["text"]
+
+
 def value_texts(texts: pl.Series) -> pl.Series:
     """Format many raw values as `value_text` does."""
     text = pl.col("text")
@@ -103,7 +113,7 @@ def range_texts(low: pl.Series, high: pl.Series) -> pl.Series:
     return pl.select(pl.format("[{}, {}]", low, high)).to_series()
 
 
-def set_texts(members: pl.Series, sizes: npt.NDArray[np.int64]) -> pl.Series:
+def set_texts(members: pl.Series, sizes: LongArray) -> pl.Series:
     """Format many sets as `set_text` does, given the members of each after those of the one before."""
     numbers = np.repeat(np.arange(len(sizes)), sizes)
     in_order = pl.DataFrame({"set": numbers, "member": members}).sort("set", "member")

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoal.recipe import Recipe
 from shoal.verifier import Verdict, verify
+from shoal.verifier.cells.form import members
 
 ORDER = ["low", "mid, or so", "*", "[x]", "\\y", "{a}", "", "high"]
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -247,3 +250,10 @@ def test_typical_values_are_single_ones(tmp_path: Path) -> None:
     assert codes(tmp_path, {"kind": "numeric"}, ["1", "2.5"], **output) == []
     assert [code for code, _ in codes(tmp_path, {"kind": "numeric"}, ["[1, 2]"], **output)] == ["verify.form"]
     assert [code for code, _ in codes(tmp_path, {}, ["a", "{a, b}"], **output)] == ["verify.form"]
+
+
+@given(st.text("ab,[]{}\\ ", max_size=12))
+def test_sets_without_signs_are_split_as_all_others(body):
+    # With an escaped comma in front, the way that all sets can take is the only one.
+    plain, escaped = members(body), members("\\,, " + body)
+    assert plain == (None if escaped is None else escaped[1:])
