@@ -7,7 +7,6 @@ ends may be outside the table's range, as on a grid; it then costs its full widt
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -53,21 +52,33 @@ class LineReader:
         Each end is read once, however many ranges have it.
         """
         lows, highs = split_ranges(texts)
-        ends = pl.concat([lows, highs]).drop_nulls().unique().to_list()
-        known = sorted((number, end) for end in ends if (number := self._number(end)) is not None)
-        numbers = [number for number, _ in known]
-        first, last = (
-            np.array([side(self._numbers, number) for number in numbers], np.int64)
-            for side in (bisect_left, bisect_right)
-        )
-        place = self._column.places(np.array([float(number) for number in numbers]))
-        at_end = {end: at for at, (_, end) in enumerate(known)}
+        ends = pl.concat([lows, highs]).drop_nulls().unique()
+        first, last, place = self._places(ends)
         costs = np.full(len(texts), np.nan)
-        low, high = (_found(ends, at_end) for ends in (lows, highs))
-        (rows,) = np.nonzero((low >= 0) & (low <= high))
-        rows = rows[first[low[rows]] < last[high[rows]]]  # as in `_holds`
+        low, high = (_found(found, ends) for found in (lows, highs))
+        (rows,) = np.nonzero(low >= 0)
+        rows = rows[first[low[rows]] < last[high[rows]]]  # as in `_holds`; so low is no more than high
         costs[rows] = np.minimum(1.0, place[high[rows]] - place[low[rows]])
         return costs
+
+    def _places(self, ends: pl.Series) -> tuple[LongArray, LongArray, FloatArray]:
+        """Return how many raw values are below each end, how many are not above it, and where it lies.
+
+        Of an end that is no value, the second is -1.
+        """
+        texts = pl.Series(self._column.texts, dtype=pl.String)
+        code = _found(ends, texts)  # that of an end of our own releases
+        first, last = code.copy(), code + 1
+        numbers = np.full(len(ends), np.nan)
+        numbers[code >= 0] = self._column.numbers[code[code >= 0]]
+        for at in np.flatnonzero(code < 0).tolist():
+            number = self._number(ends[at])
+            if number is None:
+                first[at], last[at] = len(texts), -1
+                continue
+            first[at], last[at] = bisect_left(self._numbers, number), bisect_right(self._numbers, number)
+            numbers[at] = float(number)
+        return first, last, self._column.places(numbers)
 
     def foreign(self, text: str) -> Meaning | None:
         """Read a label as another tool may have written it; None if it is invalid."""
@@ -158,7 +169,7 @@ class LineReader:
         return first < last
 
 
-def _found(ends: pl.Series, places: Mapping[str, int]) -> LongArray:
-    """Return the place of each end, -1 for none."""
-    found = ends.replace_strict(list(places), list(places.values()), default=-1, return_dtype=pl.Int64)
+def _found(texts: pl.Series, known: pl.Series) -> LongArray:
+    """Return the place of each text among those known, -1 for none."""
+    found = texts.replace_strict(known, range(len(known)), default=-1, return_dtype=pl.Int64)
     return found.fill_null(-1).to_numpy()
