@@ -11,6 +11,7 @@ from shoal.recipe.options import LocalSearchOptions
 BLOCK_ROWS, _MOST_CLASSES = 6000, 250  # of a block: a step looks at all of its classes
 _WIDE_ROWS, _WIDE_CLASSES = 2000, 400  # the same where every row looks at all of them
 _BLOCK_CLASSES = 60  # at least, for large k, where a table has more
+_FEW_CLASSES = 20  # at least, where it has fewer: small blocks need many rounds, but all cores take part
 # The first temperature, in what a row costs on average, up to some k, and by which power of k it rises
 # beyond: a step of large classes changes more rows.
 _WARMTH, _COOL_K, _WARMER = 1.5, 10, 0.45
@@ -21,7 +22,6 @@ _PATIENCE, _LEAST_PATIENCE, _LESS_PATIENCE = 2.0, 0.7, 0.65
 # Up to this k, and where there are few classes in all, rows settle among all classes of a block. That saves
 # more and takes longer, so there are fewer rounds.
 _WIDE_K, _WIDE_ROUNDS = 10, 0.87
-_MOST_OF_FEW = 3.8  # times as many rounds for large k, where there are few classes, and a round takes long
 _PLAIN_K = 5  # for which efforts say how many rounds there are
 _MORE = 0.55  # by which power of k there are more for larger k: a table has fewer classes then
 _ROOM = 1.5  # times k rows that a class may have on average before it counts as larger
@@ -38,13 +38,13 @@ class Effort:
     rounds: int  # for k = `_PLAIN_K`, up to `_FULL_ROUNDS` rows
     steps: float  # for each class and round
     most: float  # times as many rounds for large k
-    least_block: int  # classes of a block at least, where a table has few: small ones need many rounds
+    most_of_few: float  # the same where there are few classes
 
 
 EFFORTS = {
-    "quick": Effort(rounds=7, steps=1.5, most=2.2, least_block=60),
-    "normal": Effort(rounds=22, steps=4.0, most=4.5, least_block=20),
-    "high": Effort(rounds=200, steps=4.0, most=4.5, least_block=20),
+    "quick": Effort(rounds=7, steps=1.5, most=2.2, most_of_few=3.2),
+    "normal": Effort(rounds=22, steps=4.0, most=4.5, most_of_few=3.2),
+    "high": Effort(rounds=200, steps=4.0, most=4.5, most_of_few=3.8),
 }
 
 
@@ -92,7 +92,7 @@ class Schedule:
     def begin(self, rows_of_class: float) -> None:
         """Set the number of rounds; where goals make classes much larger than k, there are as many more."""
         k = max(self._k, rows_of_class / _ROOM)
-        most = min(self._effort.most, _MOST_OF_FEW) if self._has_few else self._effort.most
+        most = self._effort.most_of_few if self._has_few else self._effort.most
         more: float = min(most, max(1.0, (k / _PLAIN_K) ** _MORE))
         self._all_rounds = max(_LEAST_ROUNDS, round(self._effort.rounds * more * self._fewer))
 
@@ -138,5 +138,5 @@ class Schedule:
     def classes_of_block(self, rows_of_class: float) -> int:
         """Return how many classes are searched together."""
         rows, most = (_WIDE_ROWS, _WIDE_CLASSES) if self._is_wide else (BLOCK_ROWS, _MOST_CLASSES)
-        least = self._effort.least_block if self._has_few else _BLOCK_CLASSES
+        least = _FEW_CLASSES if self._has_few else _BLOCK_CLASSES
         return max(least, min(most, int(rows / rows_of_class)))
