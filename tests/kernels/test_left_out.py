@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from shoal.kernels.box_parts import with_more_room
 from shoal.kernels.left_out import empty_charges, is_beaten, list_end, most_excess
-from shoal.kernels.patient_excess import with_more_room
 from shoal.kernels.row_excess import priced
 from shoal.kernels.smallest_box import empty_search
 from tests.kernels.calling import called

@@ -119,8 +119,9 @@ class Scans:
         self, ones: LongArray, prices: LongArray, steps: int, tick: Share
     ) -> tuple[LongArray, LongArray, npt.NDArray[np.bool_]]:
         """Return the same for tables with many numbers, and which are exact; others are too high by less."""
+        from shoal.kernels.box_parts import with_more_room
         from shoal.kernels.left_out import empty_charges
-        from shoal.kernels.patient_excess import patient_excesses, with_more_room
+        from shoal.kernels.patient_excess import patient_excesses
         from shoal.kernels.row_excess import priced
 
         listed, n = priced(prices), len(self.fixed.span) + len(self.fixed.leaf)

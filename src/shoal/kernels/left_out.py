@@ -1,4 +1,4 @@
-"""What a part of all boxes has at most, judged by rows that are left out (see `kernels.patient_excess`).
+"""What a part of all boxes has at most, judged by rows that are left out (see `kernels.box_parts`).
 
 A part has n candidate rows, and each of its boxes holds at least k of them, so it leaves out n - k at most.
 It does so column by column: a candidate is outside if it is beyond an end in some column. Let each row j have
