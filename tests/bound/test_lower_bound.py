@@ -397,8 +397,8 @@ def test_it_is_rounded_down_to_three_digits(total, rounded):
     assert Bound(total, False, "").rounded == rounded
 
 
-@given(st.integers(0, 2**32), st.sampled_from(["even", "rare", "mostly"]))
-def test_a_confidence_limit_is_below_the_mean(seed, shape):
+@given(st.integers(0, 2**32), st.sampled_from(["even", "rare", "mostly"]), st.sampled_from([0.5, 0.9]))
+def test_a_confidence_limit_is_below_the_mean(seed, shape, most_staked):
     random = np.random.Generator(np.random.PCG64(seed))
     draws = {
         "even": lambda: random.random(500),
@@ -406,14 +406,23 @@ def test_a_confidence_limit_is_below_the_mean(seed, shape):
         "mostly": lambda: (random.random(500) < 0.99) / 1.98,
     }[shape]()
     # At 1e-6 none of 50 draws of 500 should fail.
-    assert lower_limit(draws, 1e-6) <= min(0.5, draws.mean())
+    assert lower_limit(draws, 1e-6, most_staked) <= min(0.5, draws.mean())
 
 
-def test_a_confidence_limit_is_near_the_mean_and_wrong_as_seldom_as_promised():
+@pytest.mark.parametrize("most_staked", [0.5, 0.9])
+def test_a_confidence_limit_is_near_the_mean_and_wrong_as_seldom_as_promised(most_staked):
     random = np.random.Generator(np.random.PCG64(0))
-    limits = [lower_limit(random.exponential(1.0, 2000), 0.01) for _ in range(200)]
+    limits = [lower_limit(random.exponential(1.0, 2000), 0.01, most_staked) for _ in range(200)]
     assert np.mean(limits) > 0.92  # three standard errors of 1 / sqrt(2000) below the mean
     assert sum(limit > 1 for limit in limits) <= 4
+
+
+def test_staking_more_suits_few_terms_that_differ_little():
+    random = np.random.Generator(np.random.PCG64(0))
+    alike = 1 + 0.3 * random.random(100)
+    skewed = (random.random(1000) < 0.3) * random.pareto(1.5, 1000)
+    assert lower_limit(alike, 0.01, 0.9) > lower_limit(alike, 0.01, 0.5)
+    assert lower_limit(skewed, 0.01, 0.9) < lower_limit(skewed, 0.01, 0.5)
 
 
 def test_nothing_but_numbers_is_told(medium):

@@ -298,7 +298,7 @@ def test_a_limit_never_gets_negative_terms_even_if_searches_are_given_up(medium,
     given = []
     monkeypatch.setattr(priced, "_chosen", lambda pilot: (prices, 1.0))
     monkeypatch.setattr(sampled_prices, "_FOR_ONE", 0)
-    monkeypatch.setattr(sampled_prices, "lower_limit", lambda terms, error: given.append(terms) or 0.0)
+    monkeypatch.setattr(sampled_prices, "lower_limit", lambda terms, *_: given.append(terms) or 0.0)
     drawn = np.random.default_rng(0).choice(scans.m, 300)
     found = priced.limit(lambda n_rows: drawn, 300 * scans.work_of_one, 0.01, silent)
     highest = (prices - smallest_of(scans)).max()

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 _HALVINGS = 60  # of the interval that contains the limit: to the last digit of a float
-_MOST_STAKED = 0.9  # of the capital, if a term is 0
 
 
-def lower_limit(terms: npt.NDArray[np.float64], error: float) -> float:
+def lower_limit(terms: npt.NDArray[np.float64], error: float, most_staked: float = 0.5) -> float:
     """Return a number that the population mean exceeds, except with probability `error`.
 
     Parameters
@@ -20,16 +19,19 @@ def lower_limit(terms: npt.NDArray[np.float64], error: float) -> float:
         Drawn independently, none negative, in the order of drawing.
     error : float
         Probability that the limit is wrong.
+    most_staked : float, default 0.5
+        The share of the capital that is lost at most if a term is 0. More leads to a higher limit if there
+        are few terms that differ little, and to a lower one if they are skewed.
 
     Notes
     -----
-    By betting [waudby2024]_ against the hypothesis that the mean is at most m. Before each draw a stake b <=
-    0.9 / m is chosen from the previous draws, and the capital is multiplied by 1 + b (x - m). The capital
-    is never negative, and if the hypothesis is true it does not grow in expectation: by Ville's inequality
-    it then exceeds 1 / error with probability at most `error`. The limit is the least m for which it does
-    not. Nothing is assumed about the shape of the distribution: skewed terms lower the limit but never make
-    it wrong, as they can with Student's t. With near-optimal stakes it is about three standard errors below
-    the sample mean (at 1 %), compared with 2.3 for Student's t.
+    By betting [waudby2024]_ against the hypothesis that the mean is at most m. Before each draw a stake b is
+    chosen from the previous draws, `most_staked` / m at most, and the capital is multiplied by 1 + b (x - m).
+    The capital is never negative, and if the hypothesis is true it does not grow in expectation: by Ville's
+    inequality it then exceeds 1 / error with probability at most `error`. The limit is the least m for which
+    it does not. Nothing is assumed about the shape of the distribution: skewed terms lower the limit but
+    never make it wrong, as they can with Student's t. With near-optimal stakes it is about three standard
+    errors below the sample mean (at 1 %), compared with 2.3 for Student's t.
 
     References
     ----------
@@ -40,7 +42,7 @@ def lower_limit(terms: npt.NDArray[np.float64], error: float) -> float:
     low, high = 0.0, float(terms.mean())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if _most_capital(terms, stakes, middle) > -log(error):
+        if _most_capital(terms, stakes, most_staked, middle) > -log(error):
             low = middle
         else:
             high = middle
@@ -58,9 +60,11 @@ def _stakes(terms: npt.NDArray[np.float64], error: float) -> npt.NDArray[np.floa
     return stakes
 
 
-def _most_capital(terms: npt.NDArray[np.float64], stakes: npt.NDArray[np.float64], mean: float) -> float:
+def _most_capital(
+    terms: npt.NDArray[np.float64], stakes: npt.NDArray[np.float64], most_staked: float, mean: float
+) -> float:
     """Return the logarithm of the highest capital that betting against a mean ever reaches."""
     if mean <= 0:
         return np.inf
-    gains = np.log1p(np.minimum(stakes, _MOST_STAKED / mean) * (terms - mean))
+    gains = np.log1p(np.minimum(stakes, most_staked / mean) * (terms - mean))
     return float(np.cumsum(gains).max(initial=0.0))

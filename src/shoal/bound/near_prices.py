@@ -36,7 +36,7 @@ import numpy.typing as npt
 from shoal.arrays import LongArray
 from shoal.bound.confidence import lower_limit
 from shoal.bound.progress import Share, part
-from shoal.bound.sampled_prices import Draw, Sampled
+from shoal.bound.sampled_prices import MOST_STAKED, Draw, Sampled
 from shoal.bound.scans import Scans
 from shoal.bound.sums import total_of
 
@@ -103,11 +103,11 @@ class NearPrices:
         prices, steps = self._chosen(draw(plan.pilot), plan.for_one, part(tick, 0.0, 0.2))
         glanced, highest = draw(plan.glances), int(prices.max())
         above = self._glanced(prices, glanced, part(tick, 0.2, 0.3)) + (self._near - prices)[glanced]
-        glances = highest - lower_limit((highest - above).astype(np.float64), _GLANCES * error)
+        glances = highest - lower_limit((highest - above).astype(np.float64), _GLANCES * error, MOST_STAKED)
         drawn = draw(min(_MOST_DRAWN, int(plan.steps / max(1.0, steps))))
         found, _ = self._searched(prices, drawn, plan.for_one, part(tick, 0.3, 1.0))
         less = self._glanced(prices, drawn, part(tick, 1.0, 1.0)) - found
-        searches = lower_limit(np.maximum(0.0, less), (1 - _GLANCES) * error)
+        searches = lower_limit(np.maximum(0.0, less), (1 - _GLANCES) * error, MOST_STAKED)
         near = total_of(self._near, self._scans.size) / float(self._scans.size.sum())
         return Sampled(near - glances + searches, len(drawn))
 

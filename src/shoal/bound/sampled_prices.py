@@ -54,6 +54,7 @@ _PATIENT_SHARES = (0.25, 0.4, 0.55)  # the same, where searches take long: the n
 _PATIENT_FOR_ONE = 10_000_000
 _PATIENT_STEPS = 2_500_000_000
 _MOST_DRAWN, _LEAST_DRAWN = 4_000, 300
+MOST_STAKED = 0.9  # see `lower_limit`: terms of prices differ little
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class SampledPrices:
         highest = int((prices if self._smallest is None else prices - self._smallest).max())
         # Excess is overestimated where a search was given up; it is never above the highest.
         above = np.maximum(0.0, terms - prices[drawn] + highest)
-        limit = lower_limit(above, error) - highest
+        limit = lower_limit(above, error, MOST_STAKED) - highest
         mean = total_of(prices, self._scans.size) / float(self._scans.size.sum())
         return Sampled(mean + limit, len(drawn))
 
