@@ -419,10 +419,18 @@ def test_a_confidence_limit_is_near_the_mean_and_wrong_as_seldom_as_promised(mos
 
 def test_staking_more_suits_few_terms_that_differ_little():
     random = np.random.Generator(np.random.PCG64(0))
-    alike = 1 + 0.3 * random.random(100)
-    skewed = (random.random(1000) < 0.3) * random.pareto(1.5, 1000)
-    assert lower_limit(alike, 0.01, 0.9) > lower_limit(alike, 0.01, 0.5)
-    assert lower_limit(skewed, 0.01, 0.9) < lower_limit(skewed, 0.01, 0.5)
+
+    def mean_limit(draw, most_staked):
+        return np.mean([lower_limit(draw(random), 0.01, most_staked) for _ in range(40)])
+
+    def alike(random):
+        return 1 + 0.3 * random.random(100)
+
+    def rare(random):
+        return (random.random(400) < 0.02) * 50.0
+
+    assert mean_limit(alike, 0.9) > mean_limit(alike, 0.5) + 0.01
+    assert mean_limit(rare, 0.9) < mean_limit(rare, 0.5) - 0.01
 
 
 def test_nothing_but_numbers_is_told(medium):
