@@ -35,7 +35,7 @@ from shoal.workflow.publishing import (
     tight_loss,
 )
 
-_FEW_ROWS = 2_000_000
+_MOST_BESIDE = 2_000_000  # rows: above, the bound and publishing would need too much memory at the same time
 
 
 def make_one_table(job: Job) -> Release:
@@ -139,14 +139,14 @@ def _bounding(
     """Start to compute the lower bound of the loss if it is asked for."""
     if not job.bound:
         return ()
-    # It uses all processors for a while; publishing and verifying small tables do not.
+    # It uses all processors for a while; publishing and verifying do not.
     effort = effort_of(job.bound)
 
     def bounded(tick: Callable[[float], None]) -> Bound | None:
         return recipe_bound(encoded, recipe, effort=effort, classes=found.labels, progress=tick)
 
     started = BackgroundStage(timings, "bounding", bounded)
-    if job.table.height > _FEW_ROWS:  # otherwise both would need memory at the same time
+    if job.table.height > _MOST_BESIDE:
         started.result(progress)
     return (started,)
 
